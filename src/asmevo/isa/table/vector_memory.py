@@ -1,0 +1,3 @@
+from asmevo.isa.row import Row
+
+ROWS: tuple[Row, ...] = ()
