@@ -10,9 +10,9 @@ Operations on integers need operands of one width. Shifts take their amount modu
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-type Value = Any
+Value: TypeAlias = Any
 
 
 class Algebra(Protocol):

@@ -6,6 +6,7 @@ import re
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 from asmevo.isa.registers import AGPR_BASE, NAMED, VGPR_BASE, RegSet, span
 from asmevo.verdict import InputError
@@ -65,7 +66,7 @@ class Word:
     text: str
 
 
-type Operand = Reg | Imm | Off | Word
+Operand: TypeAlias = Reg | Imm | Off | Word
 
 _ONE = re.compile(r"([sva])(\d+)$|(ttmp)(\d+)$")
 _RANGE = re.compile(r"([sva])\[(\d+):(\d+)\]$")

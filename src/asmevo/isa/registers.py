@@ -8,9 +8,10 @@ liveness over tens of thousands of instructions stays cheap.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
-type Unit = int
-type RegSet = int
+Unit: TypeAlias = int
+RegSet: TypeAlias = int
 
 VCC_LO, VCC_HI, M0, EXEC_LO, EXEC_HI = 106, 107, 124, 126, 127
 SCC, MODE = 128, 129
