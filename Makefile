@@ -1,0 +1,40 @@
+# Every habit of this project is a target; `make help` lists them. Each target sets up what it needs.
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo test test-slow check fmt bench clean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Make .venv with the pinned packages and find (as root on Debian: install) LLVM >= 22
+	@$(PYTHON) tools/setup.py --extra test
+
+setup-dev: ## The same with the linters
+	@$(PYTHON) tools/setup.py --extra dev
+
+demo: setup ## Optimize two real compiled kernels on a simulated MI300X; needs no GPU
+	@$(BIN)/python -m benchmarks.demo
+
+test: setup ## Run the tests (under 10 minutes on 2 cores)
+	$(BIN)/pytest
+
+test-slow: setup ## Run the large corpus as well
+	$(BIN)/pytest -m "slow or not slow"
+
+check: setup-dev ## Lint, formatting and strict types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+fmt: setup-dev ## Format the code and mend what the linter can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## Run the benchmarks; the last line is one JSON object
+	$(BIN)/python -m benchmarks.demo --json
+
+clean: ## Remove the virtual environment, caches and demo results
+	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis runs
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
