@@ -41,9 +41,8 @@ class System:
             done = subprocess.run(
                 [str(word) for word in command],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                universal_newlines=True,
+                capture_output=True,
+                text=True,
                 cwd=str(ROOT),
                 env=dict(os.environ, **(env or {})),
             )
@@ -106,7 +105,8 @@ def ensure_venv(system, venv):
     if code != 0:
         raise SetupError(
             f"the virtual environment {venv} could not be made ({last_line(error or output)}); "
-            f"install the package {VENV_PACKAGE} (Debian, Ubuntu) or a Python >= 3.11 with venv, and run `make setup` again."
+            f"install the package {VENV_PACKAGE} (Debian, Ubuntu) or a Python >= 3.11 with venv, "
+            "and run `make setup` again."
         )
 
 
@@ -155,7 +155,7 @@ def main(arguments=None, system=None):
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help="where the virtual environment goes")
     options = parser.parse_args(arguments)
     try:
-        if sys.version_info < (3, 11):
+        if sys.version_info < (3, 11):  # noqa: UP036 - this script runs before anything checked the Python
             raise SetupError(
                 f"Python >= 3.11 is needed but {sys.executable} is {sys.version.split()[0]}; "
                 "install python3.11 and run `make setup PYTHON=python3.11`."

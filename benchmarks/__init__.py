@@ -1,0 +1,1 @@
+"""Every benchmark of this project. Each prints a table and, with `--json`, one JSON object as its last line."""
