@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import objects
-
 
 @pytest.fixture(scope="session")
 def fmoe_stage1_path() -> Path:
     """AMD's FP8 mixture-of-experts kernel, fetched once into the cache."""
+    from benchmarks import objects
+
     return objects.fmoe_stage1()
 
 
@@ -23,6 +23,8 @@ def fmoe_stage1_bytes(fmoe_stage1_path: Path) -> bytes:
 @pytest.fixture(scope="session")
 def fp8_gemm_path() -> Path:
     """The Triton FP8 block-scaled GEMM of this project."""
+    from benchmarks import objects
+
     (path,) = objects.FP8_GEMM_FOLDER.glob("*.hsaco")
     return path
 
