@@ -1,8 +1,11 @@
 """Registers, operands, instructions, the opcode table and the operator algebra its rows are written in."""
 
 from asmevo.isa.algebra import Algebra
+from asmevo.isa.assembler import assemble
+from asmevo.isa.decoder import Decoded, Decoder
 from asmevo.isa.effects import Effects, bind, effects
 from asmevo.isa.instruction import Instruction, parse_instruction
+from asmevo.isa.llvm import Toolchain
 from asmevo.isa.operands import Imm, Off, Operand, Reg, Word, parse_operand
 from asmevo.isa.registers import RegSet, names, span, unit_name, units
 from asmevo.isa.row import (
@@ -27,6 +30,8 @@ __all__ = [
     "ControlRow",
     "Counter",
     "CrossLaneRow",
+    "Decoded",
+    "Decoder",
     "Effects",
     "Imm",
     "Instruction",
@@ -43,7 +48,9 @@ __all__ = [
     "ScalarRow",
     "Slot",
     "Space",
+    "Toolchain",
     "Word",
+    "assemble",
     "bind",
     "effects",
     "names",

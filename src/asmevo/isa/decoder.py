@@ -1,0 +1,105 @@
+"""Encodings to text through llvm-objdump, with a dictionary so that known encodings cost no process."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import NamedTuple
+
+from asmevo.isa.encoding import length
+from asmevo.isa.llvm import TRIPLE, Toolchain
+from asmevo.verdict import EnvironmentError_, UnsupportedError
+
+_MACHINES = {"gfx942": 0x54C, "gfx950": 0x54F}
+_LINE = re.compile(rb"^\t(\S.*?)\s*// ([0-9A-F]+): ([0-9A-F ]+)", re.MULTILINE)
+_PAD = bytes.fromhex("000080bf")  # s_nop 0
+_STRINGS = b"\0.text\0.shstrtab\0"
+
+
+class Decoded(NamedTuple):
+    """One decoded instruction. `.long 0x...` stands for words that are no instruction of the target."""
+
+    address: int
+    text: str
+    words: bytes
+
+
+_dictionaries: dict[str, dict[bytes, tuple[str, int]]] = {}
+"""For each target: the bytes that `length` expects, to text and the number of bytes that LLVM took."""
+
+
+class Decoder:
+    """Decodes the instructions of one target. All decoders of a target share one dictionary in the process."""
+
+    def __init__(self, target: str) -> None:
+        if target not in _MACHINES:
+            raise UnsupportedError(f"Code for {target} cannot be decoded; known targets are {', '.join(_MACHINES)}.")
+        self.target = target
+        self._known = _dictionaries.setdefault(target, {})
+
+    def decode(self, code: bytes, base: int = 0) -> list[Decoded]:
+        """Linear sweep over whole dwords at address `base`. Branch operands are the numbers of the encoding."""
+        while True:
+            found, unknown = self._sweep(code, base)
+            if not unknown:
+                return found
+            self._learn(list(unknown))
+
+    def _sweep(self, code: bytes, base: int) -> tuple[list[Decoded], dict[bytes, None]]:
+        """Decode by dictionary; also the encodings it lacks, in order (what follows them is a guess until then)."""
+        found: list[Decoded] = []
+        unknown: dict[bytes, None] = {}
+        known, at, end = self._known, 0, len(code)
+        while at < end:
+            size = length(int.from_bytes(code[at : at + 4], "little"))
+            piece = code[at : at + size]
+            hit = known.get(piece)
+            if hit is None:
+                unknown[piece] = None
+            else:
+                text, size = hit
+                found.append(Decoded(base + at, text, piece[:size]))
+            at += size
+        return found, unknown
+
+    def _learn(self, pieces: list[bytes]) -> None:
+        """Ask llvm-objdump for encodings. A pad after each long one keeps a failed decode from eating its successor."""
+        starts: dict[int, bytes] = {}
+        code = bytearray()
+        for piece in pieces:
+            starts[len(code)] = piece
+            code += piece + (_PAD if len(piece) > 4 else b"")
+        learned = 0
+        for text, address, words in _LINE.findall(_disassemble(bytes(code), self.target)):
+            piece = starts.get(int(address, 16))
+            size = len(words.split()) * 4
+            if piece is not None and size <= len(piece):
+                self._known[piece] = (text.decode(), size)
+                learned += 1
+        if not learned:
+            raise EnvironmentError_(f"llvm-objdump does not decode {pieces[0].hex()}; report these bytes.")
+
+
+def _disassemble(code: bytes, target: str) -> bytes:
+    """The output of llvm-objdump for code at address 0 without symbols."""
+    answer = Toolchain.find().run(
+        "llvm-objdump",
+        *(f"--triple={TRIPLE}", f"--mcpu={target}", "-d", "-z", "-j", ".text", "-"),
+        stdin=_object(code, _MACHINES[target]),
+    )
+    if answer.returncode:
+        raise EnvironmentError_(f"llvm-objdump ended with {answer.returncode}; check the installation of llvm-22.")
+    return answer.stdout
+
+
+def _object(code: bytes, flags: int) -> bytes:
+    """A minimal relocatable ELF that holds the code in .text."""
+    names_at = 64 + len(code)
+    table_at = -(-(names_at + len(_STRINGS)) // 8) * 8
+    header = struct.pack(
+        "<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01\x40\x02", 1, 224, 1, 0, 0, table_at, flags, 64, 0, 0, 64, 3, 2
+    )
+    text = struct.pack("<IIQQQQIIQQ", 1, 1, 6, 0, 64, len(code), 0, 0, 4, 0)
+    names = struct.pack("<IIQQQQIIQQ", 7, 3, 0, 0, names_at, len(_STRINGS), 0, 0, 1, 0)
+    body = header + code + _STRINGS
+    return body.ljust(table_at, b"\0") + bytes(64) + text + names

@@ -1,0 +1,150 @@
+"""The LLVM tools: where they are, whether they are new enough, and one way to run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import cast
+
+from asmevo.verdict import EnvironmentError_
+
+TRIPLE = "amdgcn-amd-amdhsa"
+MINIMUM = 22
+"""Lowest major version: LLVM 19 loses `lit(...)` and crashes on gfx950."""
+_TIMEOUT = 120
+_SELF_TEST = {
+    "gfx942": {
+        "s_and_b32 s1, s1, 0xffff": "01ff0186ffff0000",
+        "s_addc_u32 s1, s1, lit(0xffffffff)": "01ff0182ffffffff",
+        "v_mfma_f32_16x16x32_fp8_fp8 v[0:3], v[4:5], v[6:7], v[0:3]": "0000f3d3040d0204",
+    },
+    "gfx950": {"s_mov_b64 exec, s[2:3]": "0201febe", "buffer_load_dword v1, s[0:3], 0 offen lds": "001051e001000080"},
+}
+"""Text to encoding as AMD's own objects have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A usable set of LLVM tools."""
+
+    bin: Path
+    version: str
+
+    @staticmethod
+    def find() -> Toolchain:
+        """The first good one of $ASMEVO_LLVM, ROCm's, /usr/lib/llvm-* (newest first) and PATH.
+
+        A folder named by $ASMEVO_LLVM is the only candidate. Raises `EnvironmentError_` that names what was found.
+        """
+        return _find(os.environ.get("ASMEVO_LLVM", ""), os.environ.get("PATH", ""))
+
+    def run(self, tool: str, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        """Run `llvm-mc`, `llvm-objdump` or `ld.lld` from this tool chain; the caller looks at the exit code."""
+        path = self.bin / tool
+        try:
+            return subprocess.run([path, *arguments], input=stdin, capture_output=True, timeout=_TIMEOUT, check=False)
+        except OSError as error:
+            raise EnvironmentError_(f"{path} cannot be run ({error.strerror}); install llvm-22 and lld-22.") from None
+        except subprocess.TimeoutExpired:
+            raise EnvironmentError_(f"{path} did not end within {_TIMEOUT} s; free the machine and retry.") from None
+
+
+@lru_cache
+def _find(override: str, path: str) -> Toolchain:
+    rejected: list[str] = []
+    for folder in _folders(override, path):
+        if not (folder / "llvm-mc").exists() or not (folder / "llvm-objdump").exists():
+            continue
+        probe = _probe(folder)
+        if isinstance(probe, Toolchain):
+            return probe
+        rejected.append(f"{folder} {probe}")
+    where = f"in ASMEVO_LLVM={override}" if override else "on this machine"
+    found = f" ({'; '.join(rejected)})" if rejected else ""
+    raise EnvironmentError_(
+        f"No LLVM {MINIMUM} or newer with the AMDGPU target was found {where}{found}; install the packages llvm-22 and "
+        "lld-22, or set ASMEVO_LLVM to the folder that has llvm-mc."
+    )
+
+
+def _folders(override: str, path: str) -> Iterator[Path]:
+    """Candidate folders, links resolved, in order of preference."""
+    if override:
+        yield from (Path(override), Path(override, "bin"))
+        return
+    system = sorted(Path("/usr/lib").glob("llvm-*/bin"), key=lambda p: _number(p.parent.name), reverse=True)
+    on_path = [Path(p) for p in path.split(os.pathsep) if p]
+    seen = set[Path]()
+    for folder in (Path("/opt/rocm/llvm/bin"), *system, *on_path):
+        tool = folder / "llvm-mc"
+        home = tool.resolve().parent if tool.exists() else folder
+        if home not in seen:
+            seen.add(home)
+            yield home
+
+
+def _number(name: str) -> int:
+    digits = re.search(r"\d+", name)
+    return int(digits[0]) if digits else 0
+
+
+def _probe(folder: Path) -> Toolchain | str:
+    """The tool chain, or what is wrong with it. A good answer is remembered by path, time and size of llvm-mc."""
+    stat = (folder / "llvm-mc").stat()
+    key = f"{folder}:{stat.st_mtime_ns}:{stat.st_size}"
+    known = _remembered()
+    if key in known:
+        return Toolchain(folder, known[key])
+    try:
+        answer = Toolchain(folder, "").run("llvm-mc", "--version")
+    except EnvironmentError_ as error:
+        return f"is unusable: {error}"
+    m = re.search(rb"LLVM version (\S+)", answer.stdout)
+    if m is None:
+        return "does not tell its version"
+    version = m[1].decode(errors="replace")
+    if _number(version) < MINIMUM:
+        return f"has LLVM {version}"
+    tools = Toolchain(folder, version)
+    for target, cases in _SELF_TEST.items():
+        if not _passes(tools, target, cases):
+            return f"has LLVM {version} that encodes {target} wrongly or not at all"
+    _remember(known | {key: version})
+    return tools
+
+
+def _passes(tools: Toolchain, target: str, cases: dict[str, str]) -> bool:
+    source = "\n".join(cases).encode()
+    answer = tools.run("llvm-mc", f"-triple={TRIPLE}", f"-mcpu={target}", "-show-encoding", stdin=source)
+    found = re.findall(r"encoding: \[([0-9a-fx,]+)\]", answer.stdout.decode())
+    return answer.returncode == 0 and [f.replace("0x", "").replace(",", "") for f in found] == list(cases.values())
+
+
+def _memory() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "asmevo", "llvm.json")
+
+
+def _remembered() -> dict[str, str]:
+    try:
+        known = cast("object", json.loads(_memory().read_text()))
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, str]", known) if isinstance(known, dict) else {}
+
+
+def _remember(known: dict[str, str]) -> None:
+    """Best effort: a read-only home costs a tenth of a second at each start, nothing else."""
+    file = _memory()
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(known))
+        draft.replace(file)
+    except OSError:
+        return
