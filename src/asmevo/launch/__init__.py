@@ -1,1 +1,69 @@
+"""Launches: everything a dispatch needs, as values and files, and the memory image built from them.
 
+A set of launches says how a kernel is checked and what is optimised. Every launch of the set is executed by the gate;
+the ones with `objective = true` are also timed, and the goal of a search is the mean of their times weighted by
+`weight`. Check launches are small and odd (ragged, boundary, special values); objective launches have the size of real
+work, and `sample` limits how many of their workgroups the gate executes. The file format is described in
+`asmevo.launch.folder`.
+"""
+
+from asmevo.launch.build import LDS_LIMIT, POISONS, build_image, lds_bytes
+from asmevo.launch.fills import Bits, Constant, Data, File, Fill, FromRecipe, Integers, Random, Zeros
+from asmevo.launch.folder import launch_from_json, load_launches, save_launch
+from asmevo.launch.formats import Format, decode_bf16, encode_bf16, encode_fp8, format_of, fp8_values, ulp_bf16
+from asmevo.launch.hidden import hidden_bytes, hidden_value
+from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate, attach
+from asmevo.launch.recipes import (
+    RECIPES,
+    BlockScaledGemm,
+    Comparison,
+    Expectation,
+    FmoeStage1,
+    Recipe,
+    recipe_from_json,
+)
+from asmevo.launch.values import Buffer, Field, Launch
+
+__all__ = [
+    "BASE",
+    "CODE_SPACE",
+    "LDS_LIMIT",
+    "POISONS",
+    "RECIPES",
+    "Bits",
+    "BlockScaledGemm",
+    "Buffer",
+    "Comparison",
+    "Constant",
+    "Data",
+    "Expectation",
+    "Field",
+    "File",
+    "Fill",
+    "FmoeStage1",
+    "Format",
+    "FromRecipe",
+    "Integers",
+    "Launch",
+    "MemoryImage",
+    "Placement",
+    "Random",
+    "Recipe",
+    "Zeros",
+    "allocate",
+    "attach",
+    "build_image",
+    "decode_bf16",
+    "encode_bf16",
+    "encode_fp8",
+    "format_of",
+    "fp8_values",
+    "hidden_bytes",
+    "hidden_value",
+    "launch_from_json",
+    "lds_bytes",
+    "load_launches",
+    "recipe_from_json",
+    "save_launch",
+    "ulp_bf16",
+]

@@ -1,0 +1,179 @@
+"""From a launch to its memory image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from asmevo.codeobject import CodeObject, Kernel
+from asmevo.launch.formats import format_of
+from asmevo.launch.hidden import hidden_bytes
+from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate
+from asmevo.launch.values import Buffer, Field, Launch
+from asmevo.verdict import InputError
+
+POISONS = (0xA5, 0x5A)
+"""The two poison bytes: complements, so that no bit is the same under both."""
+LDS_LIMIT = 65536
+"""Bytes of LDS a workgroup may have on gfx942."""
+_KERNARG_ALIGN = 256
+_PAGE = 4096
+
+
+def build_image(launch: Launch, obj: CodeObject, kernel: Kernel | None = None, poison: int = POISONS[0]) -> MemoryImage:
+    """Memory before the launch: code, arguments (hidden ones too), filled buffers, poison everywhere else.
+
+    Raises `InputError` when the launch does not fit the kernel or a buffer's data does not fit its shape.
+    """
+    kernel = obj.kernel(launch.kernel) if kernel is None else kernel
+    _check_geometry(launch, kernel)
+    layout = _place(launch, obj, kernel)
+    arguments = _kernarg(launch, kernel, layout.placements)
+    fd, data = allocate(layout.size)
+    for offset, size in layout.poisoned:
+        data[offset : offset + size] = poison
+    for buffer, place in zip(launch.buffers, layout.placements, strict=True):
+        if buffer.fill is not None:
+            _fill(data[place.address - BASE :][: place.size], buffer)
+    at = layout.kernarg_address - BASE
+    data[at : at + len(arguments)] = np.frombuffer(arguments, np.uint8)
+    image = MemoryImage(
+        BASE,
+        data,
+        layout.placements,
+        layout.kernarg_address,
+        len(arguments),
+        layout.code_space,
+        poison,
+        layout.poisoned,
+        fd,
+    )
+    image.load(obj)
+    return image
+
+
+def lds_bytes(launch: Launch, kernel: Kernel) -> int:
+    """LDS of one workgroup: what the descriptor declares and what the launch adds."""
+    return kernel.lds_size + launch.dynamic_lds
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    code_space: int
+    kernarg_address: int
+    placements: tuple[Placement, ...]
+    poisoned: tuple[tuple[int, int], ...]
+    size: int
+
+
+def _check_geometry(launch: Launch, kernel: Kernel) -> None:
+    limit = kernel.max_workgroup
+    if kernel.required_workgroup not in (None, launch.block):
+        raise InputError(
+            f"The launch {launch.name!r} has the block {list(launch.block)} and the kernel {kernel.name} is made for "
+            f"{list(kernel.required_workgroup or ())}; use that."
+        )
+    if limit and launch.threads > limit:
+        raise InputError(
+            f"The launch {launch.name!r} has {launch.threads} work-items in a workgroup and the kernel {kernel.name} "
+            f"allows {limit}; reduce `block`."
+        )
+    if lds_bytes(launch, kernel) > LDS_LIMIT:
+        raise InputError(
+            f"The launch {launch.name!r} needs {lds_bytes(launch, kernel)} bytes of LDS and a workgroup has "
+            f"{LDS_LIMIT}; reduce `dynamic_lds`."
+        )
+
+
+def _round_up(value: int, align: int) -> int:
+    return -(-value // align) * align
+
+
+def _place(launch: Launch, obj: CodeObject, kernel: Kernel) -> _Layout:
+    low, code = obj.load_image()
+    code_space = _round_up(2 * (low + len(code)), CODE_SPACE)  # twice: a candidate may grow
+    kernarg = code_space
+    cursor = kernarg + _round_up(max(kernel.kernarg_size, 1), _KERNARG_ALIGN)
+    placements: list[Placement] = []
+    poisoned: list[tuple[int, int]] = []
+    edge = kernarg + kernel.kernarg_size
+    for buffer in launch.buffers:
+        start = _round_up(cursor + buffer.red_zone, buffer.align)
+        cursor = start + buffer.size + buffer.red_zone
+        placements.append(
+            Placement(buffer.name, BASE + start, buffer.size, buffer.role, buffer.red_zone, buffer.format, buffer.shape)
+        )
+        if buffer.fill is not None:
+            poisoned.append((edge, start - edge))
+            edge = start + buffer.size
+    size = _round_up(cursor, _PAGE)
+    poisoned.append((edge, size - edge))
+    return _Layout(code_space, BASE + kernarg, tuple(placements), tuple(poisoned), size)
+
+
+def _fill(memory: np.ndarray, buffer: Buffer) -> None:
+    assert buffer.fill is not None
+    codes = buffer.fill.codes(buffer.format, buffer.count)
+    if codes.nbytes != buffer.size:
+        raise InputError(
+            f"The buffer {buffer.name!r} has room for {buffer.size} bytes and its data has {codes.nbytes}; "
+            "make shape and data agree."
+        )
+    memory[:] = np.ascontiguousarray(codes).view(np.uint8)
+
+
+def _kernarg(launch: Launch, kernel: Kernel, placements: Sequence[Placement]) -> bytes:
+    size = kernel.kernarg_size
+    segment, taken = bytearray(size), bytearray(size)
+    address = {p.name: p.address for p in placements}
+    for item in launch.kernarg:
+        offset = _offset(item, launch, kernel)
+        data = _field_bytes(item, address)
+        if offset < 0 or offset + len(data) > size:
+            raise InputError(
+                f"{item} takes bytes {offset} to {offset + len(data)} and the kernarg segment of {kernel.name} has "
+                f"{size}; compare the launch with `asmevo inspect`."
+            )
+        if any(taken[offset : offset + len(data)]):
+            raise InputError(f"{item} overlaps another argument at offset {offset}; give each byte once.")
+        segment[offset : offset + len(data)] = data
+        taken[offset : offset + len(data)] = b"\1" * len(data)
+    for argument in kernel.args:
+        span = slice(argument.offset, argument.offset + argument.size)
+        if argument.kind.startswith("hidden_") and not any(taken[span]) and span.stop <= size:
+            segment[span] = hidden_bytes(argument, launch)
+        elif argument.kind == "global_buffer" and not all(taken[span]):
+            label = f" ({argument.name})" if argument.name else ""
+            raise InputError(
+                f"The launch {launch.name!r} gives nothing for the pointer argument at offset {argument.offset}{label} "
+                f"of {kernel.name}; add a kernarg entry with a buffer, or the value 0 of type u64."
+            )
+    return bytes(segment)
+
+
+def _offset(item: Field, launch: Launch, kernel: Kernel) -> int:
+    if item.offset is not None:
+        return item.offset
+    found = [a.offset for a in kernel.args if a.name == item.name]
+    if len(found) != 1:
+        what = "has no argument" if not found else "has several arguments"
+        raise InputError(
+            f"The kernel {kernel.name} {what} named {item.name!r} in its metadata; give `offset` in launch "
+            f"{launch.name!r}."
+        )
+    return found[0]
+
+
+def _field_bytes(item: Field, address: dict[str, int]) -> bytes:
+    if item.buffer is not None:
+        return (address[item.buffer] + item.byte_offset).to_bytes(8, "little")
+    fmt = format_of(item.type_name)
+    if not fmt.is_float:
+        info = np.iinfo(fmt.storage)
+        wide = 2 * (int(info.max) + 1) if info.min == 0 else 2 * int(info.max) + 2
+        if item.value != int(item.value or 0) or not -(wide // 2) <= int(item.value or 0) < wide:
+            raise InputError(f"{item} has the value {item.value}, which the type {item.type_name} cannot hold.")
+        return (int(item.value or 0) % wide).to_bytes(fmt.size, "little")
+    return fmt.encode(np.array([item.value], np.float64)).tobytes()

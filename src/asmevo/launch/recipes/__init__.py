@@ -1,0 +1,32 @@
+"""Recipes of known kernel families, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from asmevo.launch.recipes.base import Comparison, Expectation, Recipe
+from asmevo.launch.recipes.block_scaled_gemm import BlockScaledGemm
+from asmevo.launch.recipes.fmoe_stage1 import FmoeStage1
+from asmevo.verdict import InputError
+
+__all__ = ["RECIPES", "BlockScaledGemm", "Comparison", "Expectation", "FmoeStage1", "Recipe", "recipe_from_json"]
+
+RECIPES: dict[str, type[Recipe]] = {cls.name: cls for cls in (FmoeStage1, BlockScaledGemm)}
+
+
+def recipe_from_json(name: str, arguments: Mapping[str, Any], where: str) -> Recipe:
+    """A recipe value. Raises `InputError` that names `where` for an unknown recipe or argument."""
+    cls = RECIPES.get(name)
+    if cls is None:
+        raise InputError(f"The recipe {name!r} of {where} is unknown; use one of {', '.join(RECIPES)}.")
+    known = set(cls.__dataclass_fields__)
+    for key in arguments:
+        if key not in known:
+            raise InputError(
+                f"The recipe {name} in {where} takes no argument {key!r}; it takes {', '.join(sorted(known))}."
+            )
+    try:
+        return cls(**arguments)
+    except TypeError as error:
+        raise InputError(f"The recipe {name} in {where} lacks arguments ({error}).") from error
