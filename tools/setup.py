@@ -66,9 +66,11 @@ class System:
         print(text, file=sys.stderr, flush=True)
 
 
-def last_line(text):
+def reason(text):
+    """The line of a tool's output that says why it failed: the last error, else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no message"
+    errors = [line for line in lines if line.lower().startswith(("error", "e:"))]
+    return (errors or lines or ["no message"])[-1]
 
 
 def may_use_apt(system):
@@ -85,7 +87,7 @@ def apt_install(system, packages, wanted_for):
     if code != 0:
         raise SetupError(
             f"apt-get could not install {' '.join(packages)}, needed for {wanted_for} "
-            f"({last_line(error or update_error)}); install it by hand and run `make setup` again."
+            f"({reason(error or update_error)}); install it by hand and run `make setup` again."
         )
 
 
@@ -104,7 +106,7 @@ def ensure_venv(system, venv):
         code, output, error = system.run(create)
     if code != 0:
         raise SetupError(
-            f"the virtual environment {venv} could not be made ({last_line(error or output)}); "
+            f"the virtual environment {venv} could not be made ({reason(error or output)}); "
             f"install the package {VENV_PACKAGE} (Debian, Ubuntu) or a Python >= 3.11 with venv, "
             "and run `make setup` again."
         )
@@ -130,7 +132,7 @@ def ensure_packages(system, venv, extra):
     )
     if code != 0:
         raise SetupError(
-            f"pip could not install the pinned packages ({last_line(error)}); "
+            f"pip could not install the pinned packages ({reason(error)}); "
             "check that this machine reaches a Python package index and run `make setup` again."
         )
     stamp.write_text(digest)
@@ -144,7 +146,7 @@ def ensure_llvm(system, venv):
         apt_install(system, LLVM_PACKAGES, "assembling and disassembling GPU code")
         code, found, error = system.run(probe)
     if code != 0:
-        raise SetupError(last_line(error))
+        raise SetupError(reason(error))
     return found.strip()
 
 
