@@ -8,7 +8,21 @@ from itertools import pairwise
 
 from asmevo.codeobject import CodeObject, Kernel
 from asmevo.isa import ControlRow, Instruction, rows
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, UnsupportedError
+
+COMPUTED_JUMPS = frozenset(
+    {
+        "s_setpc_b64",
+        "s_swappc_b64",
+        "s_call_b64",
+        "s_cbranch_g_fork",
+        "s_cbranch_i_fork",
+        "s_cbranch_join",
+        "s_rfe_b64",
+        "s_rfe_restore_b64",
+    }
+)
+"""Opcodes whose target is not, or not only, in the encoding: the control-flow graph ends in doubt there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +33,12 @@ class Line:
     """Stable anchor: the position in K0 for original lines, higher numbers for inserted ones."""
     instruction: Instruction
     words: bytes | None = None
-    """Its encoding: the original bytes, or what the assembler gave; None until the assembler has seen an edited line."""
+    """Its encoding: the original bytes, or what the assembler gave; None until the assembler has seen an edited line.
+
+    The simm16 of a branch is as it was when the words were made; `target` says where the branch goes.
+    """
     target: int | None = None
-    """For a branch, the id of the line it goes to."""
+    """For a branch, the id of the line it goes to; its text prints that line as the label `L<id>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +73,13 @@ class Program:
 
     @cached_property
     def next_id(self) -> int:
-        """The id for the next inserted line."""
-        return max((line.id for line in self.lines), default=-1) + 1
+        """The id for the next inserted line: above every line, and above every line K0 could have."""
+        return max(self.first_new_id, max((line.id for line in self.lines), default=-1) + 1)
+
+    @property
+    def first_new_id(self) -> int:
+        """Ids below are lines of K0, gone or not; those from here on were inserted."""
+        return len(self.source.text_bytes) // 4
 
     def line(self, line_id: int) -> Line:
         """The line with this id. Raises `InputError` when an edit names a line that is gone."""
@@ -72,7 +94,10 @@ class Program:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Basic blocks of the code reachable from the entry, in address order."""
+        """Basic blocks of the code reachable from the entry, in address order.
+
+        Raises `UnsupportedError` where reachable code jumps to a computed address.
+        """
         return _blocks(self)
 
     @cached_property
@@ -89,13 +114,16 @@ def control_kind(instruction: Instruction) -> str:
 
 def _blocks(program: Program) -> tuple[Block, ...]:
     lines, position = program.lines, program.position
-    leaders, reachable, work = {position[program.entry]}, set[int](), [position[program.entry]]
+    reachable = set[int]()
+    leaders = {position[program.entry]}
+    work = [position[program.entry]]
     while work:
         i = work.pop()
         while i < len(lines) and i not in reachable:
             reachable.add(i)
-            kind = control_kind(lines[i].instruction)
-            target = lines[i].target
+            kind, target = control_kind(lines[i].instruction), lines[i].target
+            if lines[i].instruction.base in COMPUTED_JUMPS:
+                raise UnsupportedError(f"Line {lines[i].id}, `{lines[i].instruction}`, goes to a computed address.")
             if target is not None:
                 leaders.add(position[target])
                 work.append(position[target])
@@ -104,18 +132,13 @@ def _blocks(program: Program) -> tuple[Block, ...]:
             i += 1
             if target is not None:
                 leaders.add(i)
-    ends = {i + 1 for i in reachable if i + 1 not in reachable or i + 1 in leaders}
-    starts = sorted(i for i in reachable if i in leaders or i - 1 not in reachable)
-    bounds = [(a, min(e for e in (*_next_end(ends, a, len(lines)), b) if e > a)) for a, b in pairwise([*starts, len(lines)])]
-    number = {a: n for n, (a, _) in enumerate(bounds)}
-    return tuple(Block(n, a, e, _successors(program, e, number)) for n, (a, e) in enumerate(bounds))
-
-
-def _next_end(ends: set[int], start: int, limit: int) -> tuple[int, ...]:
-    i = start + 1
-    while i < limit and i not in ends:
-        i += 1
-    return (i,)
+    starts = sorted(leaders & reachable)
+    number = {start: n for n, start in enumerate(starts)}
+    blocks: list[Block] = []
+    for n, (start, limit) in enumerate(pairwise([*starts, len(lines)])):
+        end = next((i for i in range(start + 1, limit) if i not in reachable), limit)
+        blocks.append(Block(n, start, end, _successors(program, end, number)))
+    return tuple(blocks)
 
 
 def _successors(program: Program, end: int, number: dict[int, int]) -> tuple[int, ...]:

@@ -1,0 +1,6 @@
+"""The editable program of a code object: recovered from bytes, listed as text, rebuilt to bytes."""
+
+from asmevo.program.program import Block, Line, Program, control_kind
+from asmevo.program.recover import recover
+
+__all__ = ["Block", "Line", "Program", "control_kind", "recover"]
