@@ -90,3 +90,7 @@ def _wheel() -> Path:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    print(fmoe_stage1())
