@@ -8,7 +8,21 @@ from __future__ import annotations
 from asmevo.verdict import InputError
 
 _SOPP = 0b101111111
-_SOPP_BRANCHES = frozenset({2, 4, 5, 6, 7, 8, 9, 23, 24, 25, 26})
+BRANCHES = {
+    "s_branch": 2,
+    "s_cbranch_scc0": 4,
+    "s_cbranch_scc1": 5,
+    "s_cbranch_vccz": 6,
+    "s_cbranch_vccnz": 7,
+    "s_cbranch_execz": 8,
+    "s_cbranch_execnz": 9,
+    "s_cbranch_cdbgsys": 23,
+    "s_cbranch_cdbguser": 24,
+    "s_cbranch_cdbgsys_or_user": 25,
+    "s_cbranch_cdbgsys_and_user": 26,
+}
+"""SOPP opcodes of the branches relative to the program counter."""
+_BRANCH_OPCODES = frozenset(BRANCHES.values())
 _LITERAL, _SDWA, _DPP = 255, 249, 250
 _VOP2_WITH_LITERAL = frozenset({23, 24, 36, 37})  # v_fmamk, v_fmaak and their f16 forms
 _MFMA_LD_SCALE = 0xD3AC0000
@@ -37,7 +51,12 @@ def length(first: int) -> int:
 def is_branch(words: bytes) -> bool:
     """Whether these words are a branch relative to the program counter (SOPP)."""
     first = int.from_bytes(words[:4], "little")
-    return first >> 23 == _SOPP and (first >> 16 & 0x7F) in _SOPP_BRANCHES
+    return first >> 23 == _SOPP and (first >> 16 & 0x7F) in _BRANCH_OPCODES
+
+
+def branch_words(mnemonic: str) -> bytes:
+    """The words of a branch to the next instruction."""
+    return (_SOPP << 23 | BRANCHES[mnemonic] << 16).to_bytes(4, "little")
 
 
 def branch_target(words: bytes, address: int) -> int:
