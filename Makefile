@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test test-slow check fmt bench clean
+.PHONY: help setup setup-dev fetch demo test test-slow check fmt bench clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ setup: ## Make .venv with the pinned packages and find (as root on Debian: insta
 
 setup-dev: ## The same with the linters
 	@$(PYTHON) tools/setup.py --extra dev
+
+fetch: setup ## Fetch AMD's example kernel from its wheel and print its path
+	@$(BIN)/python -m benchmarks.objects
 
 demo: setup ## Optimize two real compiled kernels on a simulated MI300X; needs no GPU
 	@$(BIN)/python -m benchmarks.demo

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asmevo.store import write_atomic
-from asmevo.verdict import EnvironmentError_
+from asmevo.verdict import AsmEvoError, EnvironmentError_
 
 ROOT = Path(__file__).resolve().parent.parent
 FP8_GEMM_FOLDER = ROOT / "examples" / "fp8_gemm"
@@ -93,4 +93,7 @@ def _sha256(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(fmoe_stage1())
+    try:
+        print(fmoe_stage1())
+    except AsmEvoError as error:
+        sys.exit(f"asmevo: {error}")

@@ -1,1 +1,16 @@
+"""What a user sees: facts as JSON-able values and the same as text."""
 
+from asmevo.report.checks import checks_text
+from asmevo.report.objects import coverage_facts, coverage_text, object_facts, object_text, program_facts
+from asmevo.report.table import figure, table
+
+__all__ = [
+    "checks_text",
+    "coverage_facts",
+    "coverage_text",
+    "figure",
+    "object_facts",
+    "object_text",
+    "program_facts",
+    "table",
+]

@@ -1,0 +1,20 @@
+"""The list of verbs."""
+
+from __future__ import annotations
+
+import typer
+
+from asmevo.cli.coverage import coverage
+from asmevo.cli.inspect import inspect
+
+app = typer.Typer(
+    name="asmevo",
+    help="Makes AMD GPU kernels that are already compiled faster. Correctness admits an edit, speed only ranks it.",
+    epilog="Exit codes: 0 done (verify: PROVED or TESTED), 1 REFUTED, 2 usage, 3 UNKNOWN, "
+    "4 input cannot be handled, 5 environment, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for verb in (inspect, coverage):
+    app.command()(verb)

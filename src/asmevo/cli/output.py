@@ -1,0 +1,32 @@
+"""What a verb prints: text for people, or one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from asmevo.store import write_atomic
+
+
+def emit(value: Mapping[str, Any], text: Callable[[], str], as_json: bool) -> None:
+    """Print the JSON object on one line, or the text."""
+    print(json.dumps(_plain(value), ensure_ascii=False) if as_json else text().rstrip("\n"))
+
+
+def write(path: Path, data: bytes | str) -> None:
+    """Write an output file whole, or not at all."""
+    write_atomic(path, data.encode() if isinstance(data, str) else data)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null, as an absent figure."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

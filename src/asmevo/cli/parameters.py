@@ -1,0 +1,25 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+ObjectPath = Annotated[Path, Argument(metavar="K0", help="The code object (.co, .hsaco).", show_default=False)]
+KernelName = Annotated[str | None, Option("--kernel", help="Kernel of an object that has several.")]
+LaunchPaths = Annotated[
+    list[Path],
+    Option(
+        "--launch",
+        "-l",
+        help="Launch file (.toml) or a folder of them; may be given several times.",
+        show_default=False,
+    ),
+]
+ChipName = Annotated[str, Option("--chip", help="Chip whose time is modelled.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
+Output = Annotated[Path | None, Option("--output", "-o", help="File to write; standard output without it.")]
+
+CHIP = "mi300x"

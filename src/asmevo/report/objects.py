@@ -1,0 +1,97 @@
+"""What a code object and a recovered program hold, as JSON-able facts and as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from asmevo.codeobject import CodeObject, Kernel
+from asmevo.isa import rows
+from asmevo.program import Program
+
+
+def object_facts(obj: CodeObject) -> dict[str, Any]:
+    """Facts of the file and of each of its kernels. Registers are counts, sizes are bytes."""
+    return {
+        "sha256": obj.sha256,
+        "bytes": len(obj.data),
+        "target": obj.target,
+        "e_flags": obj.e_flags,
+        "abi_version": obj.abi_version,
+        "text_bytes": obj.text.size,
+        "kernels": [_kernel_facts(kernel) for kernel in obj.kernels],
+    }
+
+
+def _kernel_facts(kernel: Kernel) -> dict[str, Any]:
+    descriptor = kernel.descriptor
+    return {
+        "name": kernel.name,
+        "symbol": kernel.symbol,
+        "vector_registers": descriptor.vgpr_alloc,
+        "accumulation_registers": max(0, descriptor.vgpr_alloc - descriptor.accum_offset),
+        "scalar_registers": descriptor.sgpr_alloc,
+        "static_lds_bytes": kernel.lds_size,
+        "scratch_bytes": descriptor.private_size,
+        "max_workgroup": kernel.max_workgroup,
+        "kernarg_bytes": kernel.kernarg_size,
+        "arguments": [{"name": a.name, "offset": a.offset, "size": a.size, "kind": a.kind} for a in kernel.args],
+    }
+
+
+def object_text(facts: dict[str, Any]) -> str:
+    """The facts for a person to read."""
+    out = [
+        f"target   {facts['target']} (e_flags 0x{facts['e_flags']:x}, ABI version {facts['abi_version']})",
+        f"size     {facts['bytes']} bytes, {facts['text_bytes']} of code",
+        f"sha256   {facts['sha256']}",
+    ]
+    for kernel in facts["kernels"]:
+        out += [
+            f"kernel   {kernel['name']}",
+            f"  registers  {kernel['vector_registers']} vector ({kernel['accumulation_registers']} of them accumulation), "
+            f"{kernel['scalar_registers']} scalar",
+            f"  memory     {kernel['static_lds_bytes']} bytes of static LDS, {kernel['scratch_bytes']} of scratch",
+            f"  workgroup  at most {kernel['max_workgroup']} work-items",
+            f"  kernarg    {kernel['kernarg_bytes']} bytes",
+        ]
+        out += [
+            f"    {a['offset']:5} {a['size']:4}  {a['kind']:20} {a['name']}".rstrip()
+            for a in kernel["arguments"]
+            if a["name"] != "pad"  # AMD's assembly kernels spread each argument over 16 bytes
+        ]
+    return "\n".join(out)
+
+
+def program_facts(program: Program) -> dict[str, Any]:
+    """Size of a recovered program."""
+    return {
+        "sha256": program.source.sha256,
+        "target": program.source.target,
+        "kernel": program.kernel.name,
+        "instructions": len(program.lines),
+        "blocks": len(program.blocks),
+    }
+
+
+def coverage_facts(program: Program) -> dict[str, Any]:
+    """Which opcodes of the reachable code have no row in the opcode table, with how often each occurs."""
+    table = rows()
+    used = Counter(line.instruction.base for b in program.blocks for line in program.lines[b.first : b.last])
+    missing = {name: n for name, n in sorted(used.items()) if name not in table}
+    return {
+        "kernel": program.kernel.name,
+        "opcodes": len(used),
+        "instructions": sum(used.values()),
+        "without_row": missing,
+    }
+
+
+def coverage_text(facts: dict[str, Any]) -> str:
+    """The facts for a person to read."""
+    missing = facts["without_row"]
+    head = f"{facts['kernel']}: {facts['opcodes']} opcodes in {facts['instructions']} reachable instructions"
+    if not missing:
+        return f"{head}; every one has a row."
+    lines = [f"{head}; {len(missing)} have no row, so code that reaches them is UNKNOWN:"]
+    return "\n".join(lines + [f"  {name:32} {count:6}" for name, count in missing.items()])
