@@ -27,8 +27,8 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    0 done, 1 refuted, 2 usage, 3 unknown, 4 the input cannot be handled, 5 environment, 130 interrupted. What went wrong
-    is one sentence on stderr. Only a defect of AsmEvo itself leaves as an exception.
+    0 done, 1 refuted, 2 usage, 3 unknown, 4 the input cannot be handled, 5 environment, 130 interrupted. What went
+    wrong is one sentence on stderr. Only a defect of AsmEvo itself leaves as an exception.
     """
     try:
         code = app(args=None if arguments is None else list(arguments), prog_name="asmevo", standalone_mode=False)
