@@ -90,19 +90,12 @@ class _Writer:
 
     def _refuse_overlaps(self) -> None:
         for section in self.obj.sections:
-            end = section.offset + section.file_size
-            if (
-                section is not self.home
-                and section.file_size
-                and section.offset < self.file_end
-                and end > self.home.offset
-            ):
+            overlaps = section.offset < self.file_end and section.offset + section.file_size > self.home.offset
+            if section is not self.home and section.file_size and overlaps:
                 raise InputError(f"The section {section.name} overlaps .text in the file; get an undamaged file.")
         for segment in self.obj.segments:
             if self._holds_text(segment) and self._ends_with_text(segment) and segment.memory_size != segment.file_size:
-                raise InputError(
-                    "The segment of .text has zero-filled memory behind it; AsmEvo cannot grow such an object."
-                )
+                raise InputError("The segment of .text ends in zero-filled memory, so instructions cannot be moved.")
 
     def _behind_in_file(self) -> Iterator[int]:
         """File offsets of everything that lies behind `.text`."""
@@ -197,7 +190,7 @@ class _Writer:
                 start = entries.get(value, self.move.address(value))
                 size = self.move.address(value + size) - start if size else 0
                 value = start
-            elif 0 < section < SHN_LORESERVE and self.obj.sections[section].allocated:
+            elif 0 < section < SHN_LORESERVE and self.obj.sections[int(section)].allocated:
                 value = self._address(value)
             out += SYMBOL.pack(name, info, other, section, value, size)
         return bytes(out)

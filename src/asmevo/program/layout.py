@@ -105,6 +105,6 @@ def _check_preload(program: Program, layout: Layout) -> None:
         position = program.position.get(index.get(kernel.entry + PRELOAD_HEADER, -1))
         if position is None or layout.addresses[position] != layout.entries[kernel.name] + PRELOAD_HEADER:
             raise InputError(
-                f"The kernel {kernel.name} has a second entry {PRELOAD_HEADER} bytes behind its first (kernarg preload); "
-                "edit only behind it, or keep the size of what is in front."
+                f"The kernel {kernel.name} has a second entry {PRELOAD_HEADER} bytes behind its first (kernarg "
+                "preload); edit only behind it, or keep the size of what is in front."
             )
