@@ -9,7 +9,7 @@ from functools import lru_cache
 from asmevo.isa.instruction import Instruction
 from asmevo.isa.operands import Operand, Reg
 from asmevo.isa.registers import EXEC, RegSet, span
-from asmevo.isa.row import HIDDEN, TYPE_UNITS, Row, Slot
+from asmevo.isa.row import HIDDEN, TYPE_UNITS, LaneRow, PackedRow, Row, Slot
 from asmevo.isa.table import row_of
 from asmevo.verdict import UnsupportedError
 
@@ -65,17 +65,22 @@ def effects(instruction: Instruction) -> Effects:
             continue
         reads |= used if slot.is_use else 0
         writes |= used if slot.is_def else 0
-    if _merges(instruction):
+    if _merges(instruction, row):
         reads |= writes
     return Effects(row, reads, writes, row.is_vector)
 
 
-def _merges(instruction: Instruction) -> bool:
-    """Whether part of the destination register keeps its old bits."""
+def _merges(instruction: Instruction, row: Row) -> bool:
+    """Whether part of the destination register, or of its active lanes, keeps its old bits."""
     modifiers = instruction.modifiers
+    if row.tags & {"keeps_half", "keeps_byte"} or "_d16" in instruction.mnemonic:
+        return True
     if instruction.encoding == "sdwa":
-        return modifiers.get("dst_sel", "DWORD") != "DWORD"
+        return modifiers.get("dst_sel", "DWORD") != "DWORD" and modifiers.get("dst_unused") == "UNUSED_PRESERVE"
     if instruction.encoding.endswith("dpp"):
-        return True  # lanes whose source is out of range, or masked off, keep the old value
+        # Lanes that row_mask or bank_mask leave out keep the old value, and without bound_ctrl those with no source.
+        whole = modifiers.get("row_mask") == "0xf" and modifiers.get("bank_mask") == "0xf"
+        return not (whole and "bound_ctrl" in modifiers)
     op_sel = instruction.bits("op_sel", ())
-    return "d16" in instruction.mnemonic or (len(op_sel) > 0 and op_sel[-1] != 0 and len(op_sel) > 2)
+    has_destination_bit = isinstance(row, LaneRow) and not isinstance(row, PackedRow)
+    return has_destination_bit and len(op_sel) == len(instruction.operands) and op_sel[-1] != 0

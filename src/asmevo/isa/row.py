@@ -15,13 +15,24 @@ HIDDEN = {"scc": (SCC, 1), "vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 
 """Registers an opcode may use without printing them: name to (first unit, count)."""
 
 TYPE_UNITS = {
-    "u16": 1, "f16": 1, "bf16": 1, "u32": 1, "i32": 1, "f32": 1, "u64": 2, "i64": 2, "f64": 2, "mask": 2, "scc": 1,
+    "u8": 1, "u16": 1, "i16": 1, "f16": 1, "bf16": 1, "u32": 1, "i32": 1, "f32": 1, "u64": 2, "i64": 2, "f64": 2, "mask": 2, "scc": 1,
     "b32": 1, "b64": 2, "b96": 3, "b128": 4, "b256": 8, "b512": 16, "b1024": 32, "imm": 0, "any": 0,
 }  # fmt: skip
 """Operand type to its width in 32-bit units; 0 where the printed operand decides. `mask` is one bit for each lane.
 
 `i32` and `u32` are the same 32 bits (the names say how a row reads them); f types take neg, abs, clamp and omod.
+
+A meaning receives and gives: integers of the width in the name (`b` like `u`; `u8`, `u16`, `i16` and `f16` are the part
+that op_sel or SDWA selects, else the low one); IEEE floats for `f16 f32 f64`; `bf16` as 16 bits; `imm` as 32 bits; `scc`
+as 1 bit; `mask` as the 1 bit of the lane in a `LaneRow`, as 64 bits in a `ScalarRow`.
 """
+
+LATENCIES = (
+    "salu", "smem", "valu", "valu_pk", "valu_64", "valu_mul", "valu_cvt", "valu_trans", "valu_trans64", "mfma", "lds",
+    "vmem_load", "vmem_store", "atomic", "branch", "internal",
+)  # fmt: skip
+"""Latency classes that rows name; LLVM's `SISchedule.td` has other rates for conversions and transcendentals than for
+plain 32-bit operations. `valu_pk` are `v_pk_*_f32`, `valu_mul` 32-bit integer products, `valu_64` 64-bit operations."""
 
 
 class Pipe(StrEnum):
@@ -75,7 +86,7 @@ def signature(text: str) -> tuple[Slot, ...]:
 
 def _slot(m: re.Match[str], *, is_def: bool, printed: list[Slot] | None = None) -> Slot:
     if m[1]:
-        kind = {"vcc": "mask", "exec": "u64", "scc": "scc"}.get(m[1], "u32")
+        kind = {"vcc": "mask", "exec": "mask", "scc": "scc"}.get(m[1], "u32")
         return Slot(kind, is_def, not is_def, hidden=m[1])
     if m[2]:
         assert printed is not None
@@ -98,7 +109,14 @@ class Row:
     counters: tuple[Counter, ...] = ()
     """Wait counters that an issue increments."""
     tags: frozenset[str] = field(default_factory=frozenset[str])
-    """Facts that hazard rules and fences look for, e.g. `trans`, `dot`, `barrier`, `cache`, `wide_store`, `cross_lane`."""
+    """Facts that hazard rules and fences look for.
+
+    `trans` transcendental; `dot`; `barrier`; `cache` cache maintenance; `fence` nothing may be moved across it;
+    `wide_store` over 64 bits of store data; `lane_select` the last operand selects a lane; `lane_read` reads one lane
+    of a VGPR; `cross_lane` depends on EXEC as data; `ignores_exec`; `div_fmas`; `xdl`, `sgemm`, `dgemm`, `smfmac` the
+    matrix classes; `fma64`; `m0_data` uses M0 as more than an LDS limit; `lds_dma` memory to LDS without a register;
+    `keeps_half` a 16-bit result that leaves the other half of its register; `keeps_byte` the same for a byte, chosen
+    by op_sel[3:2]; `fp16_ovfl` means this with MODE.FP16_OVFL = 0."""
 
     @property
     def is_vector(self) -> bool:
@@ -125,6 +143,9 @@ class PackedRow(LaneRow):
 
     element: str = "f32"
     """Element type; f32 elements are the two registers of a pair, 16-bit ones the two halves of a register."""
+    kind: str = ""
+    """`mov`: the low element is op_sel[0] of source 0, the high one op_sel[1] of source 1 (no meaning is applied).
+    `mix`: one result; source i is f32, or with op_sel_hi[i] the f16 half op_sel[i] widened to f32."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,23 +214,23 @@ class MemoryRow(Row):
     extend: str = ""
     """For loads under 32 bits: `zero`, `sign`, `d16_lo` or `d16_hi`."""
     atomic: Callable[..., Any] | None = None
-    """For atomics: `atomic(o, old, data)` gives the new value of each `atomic_type` element."""
+    """For atomics: `atomic(o, old, *data)` gives the new value of the `atomic_type` element in memory. Data operands come
+    in printed order; one twice as wide as the element is passed as its two halves, low first (compare-and-swap)."""
     atomic_type: str = "u32"
 
     def slots_for(self, instruction: Instruction) -> tuple[Slot, ...]:
         if "lds" in instruction.modifiers:  # LDS-DMA: data goes to LDS at M0, no data operand is printed
             return (*(s for s in self.slots if not s.is_def), Slot("u32", is_use=True, hidden="m0"))
-        if self.kind == "atomic" and "sc0" in instruction.modifiers and self.space is not Space.LDS:
-            return _returning(self.space, self.slots)
+        returns = "glc" if self.space is Space.SCALAR else "sc0"
+        if self.kind == "atomic" and returns in instruction.modifiers and self.space is not Space.LDS:
+            return self._returning()
         return self.slots
 
-
-def _returning(space: Space, slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-    """Slots of an atomic that returns the old value: buffers overwrite the data operand, the others print a def."""
-    data = slots[0] if space is Space.BUFFER else slots[1]
-    if space is Space.BUFFER:
-        return (Slot(data.type, is_def=True, is_use=True), *slots[1:])
-    return (Slot(data.type, is_def=True), *slots)
+    def _returning(self) -> tuple[Slot, ...]:
+        """Slots when the old value is returned: buffer and scalar forms overwrite the data, the others print a def."""
+        if self.space in (Space.BUFFER, Space.SCALAR):
+            return (Slot(self.slots[0].type, is_def=True, is_use=True), *self.slots[1:])
+        return (Slot(f"b{8 * self.size}", is_def=True), *self.slots)
 
 
 @dataclass(frozen=True, kw_only=True)
