@@ -1,0 +1,79 @@
+"""What one wave, one workgroup and one instruction may use at most, for each target.
+
+Sources: LLVM 22 `AMDGPUBaseInfo.cpp` (granules, waves by registers), `AMDGPUUsage` (descriptor fields rsrc1 to rsrc3), the
+assembler's own refusals (offset widths, register ranges).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asmevo.verdict import UnsupportedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetLimits:
+    """Limits of one target. Sizes in bytes, registers in 32-bit registers of a lane (or of the wave, for SGPRs)."""
+
+    target: str
+    lds: int
+    """LDS of a compute unit, and at most of one workgroup."""
+    lds_granule: int
+    vgprs: int = 256
+    """Architectural VGPRs of a wave; the same number of AGPRs."""
+    registers: int = 512
+    """VGPRs and AGPRs of a wave together; also the registers of a SIMD for each lane slot."""
+    register_granule: int = 8
+    accum_granule: int = 4
+    sgprs: int = 102
+    """SGPRs an instruction can name by number; VCC and other specials are on top."""
+    waves_per_simd: int = 8
+    simds: int = 4
+    max_workgroup: int = 1024
+    """Work-items of a workgroup."""
+    wave_size: int = 64
+    branch_min: int = -32768
+    """In dwords, from the instruction after the branch."""
+    branch_max: int = 32767
+    nop_max: int = 15
+    """Largest operand of `s_nop`; it gives one wait state more than its operand."""
+    vmcnt_max: int = 63
+    """Largest value of the counter's field in `s_waitcnt`: no wait."""
+    lgkmcnt_max: int = 15
+    expcnt_max: int = 7
+
+    def waves_by_registers(self, count: int) -> int:
+        """Waves a SIMD can hold when each is granted `count` vector registers, AGPRs included; 0 if none fits.
+
+        Source: LLVM `AMDGPUBaseInfo.cpp`, `getNumWavesPerEUWithNumVGPRs`.
+        """
+        if count > self.registers:
+            return 0
+        granted = max(-(-count // self.register_granule), 1) * self.register_granule
+        return min(self.waves_per_simd, self.registers // granted)
+
+    def workgroups_by_lds(self, size: int) -> int:
+        """Workgroups a compute unit can hold when each uses `size` bytes of LDS; 0 if none fits.
+
+        Without LDS the other limits decide: the answer is the number of waves of the compute unit.
+        """
+        if size > self.lds:
+            return 0
+        granted = -(-size // self.lds_granule) * self.lds_granule
+        return self.lds // granted if granted else self.waves_per_simd * self.simds
+
+
+_LIMITS = {
+    limits.target: limits
+    for limits in (
+        TargetLimits(target="gfx942", lds=65536, lds_granule=512),
+        TargetLimits(target="gfx950", lds=163840, lds_granule=1280),
+    )
+}
+
+
+def limits_of(target: str) -> TargetLimits:
+    """The limits of `gfx942` or `gfx950`. Raises `UnsupportedError` for another target."""
+    if target not in _LIMITS:
+        raise UnsupportedError(f"The limits of {target} are not known; use an object for {' or '.join(_LIMITS)}.")
+    return _LIMITS[target]
