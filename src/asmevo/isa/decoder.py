@@ -6,13 +6,15 @@ import re
 import struct
 from typing import NamedTuple
 
-from asmevo.isa.encoding import length
+from asmevo.isa.encoding import is_branch, length
 from asmevo.isa.llvm import TRIPLE, Toolchain
 from asmevo.verdict import EnvironmentError_, UnsupportedError
 
 _MACHINES = {"gfx942": 0x54C, "gfx950": 0x54F}
 _LINE = re.compile(rb"^\t(\S.*?)\s*// ([0-9A-F]+): ([0-9A-F ]+)", re.MULTILINE)
 _PAD = bytes.fromhex("000080bf")  # s_nop 0
+_ANYWHERE = bytes(2)
+"""The simm16 under which the dictionary knows a branch: a new target is no new encoding."""
 _STRINGS = b"\0.text\0.shstrtab\0"
 
 
@@ -53,11 +55,15 @@ class Decoder:
         while at < end:
             size = length(int.from_bytes(code[at : at + 4], "little"))
             piece = code[at : at + size]
-            hit = known.get(piece)
+            jump = size == 4 and is_branch(piece)
+            key = _ANYWHERE + piece[2:] if jump else piece
+            hit = known.get(key)
             if hit is None:
-                unknown[piece] = None
+                unknown[key] = None
             else:
                 text, size = hit
+                if jump:
+                    text = f"{text.split()[0]} {int.from_bytes(piece[:2], 'little')}"
                 found.append(Decoded(base + at, text, piece[:size]))
             at += size
         return found, unknown

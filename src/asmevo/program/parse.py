@@ -1,0 +1,141 @@
+"""From the text of a listing back to a program."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from asmevo.codeobject import CodeObject
+from asmevo.isa import Decoder, parse_instruction
+from asmevo.isa.encoding import BRANCHES
+from asmevo.program.program import Line, Program
+from asmevo.program.recover import recover
+from asmevo.program.text import make_line, retargeted
+from asmevo.verdict import InputError
+
+_LABEL = re.compile(r'\s*(?:"([^"]*)"|([A-Za-z_.$][\w.$]*)):(?!\w)\s*')
+_COMMENT = re.compile(r"\s*(?:(\d+):\s*((?:[0-9A-Fa-f]{8}\s*)*))?$")
+_KERNEL = re.compile(r"^// kernel: (.*)$", re.MULTILINE)
+_TARGET = re.compile(r'\.amdgcn_target\s+"?[\w-]*--(\w+)')
+_DIRECTIVES = (".text", ".p2align", ".globl", ".type", ".size")
+
+
+def parse_listing(text: str, obj: CodeObject) -> Program:
+    """The program that an edited listing of `obj` stands for.
+
+    A line whose text is still that of K0 keeps K0's words; a line with another text, or without id, is
+    assembled when the program is rebuilt. Raises `InputError` with the line number for text that cannot be read.
+    """
+    named = _KERNEL.search(text)
+    k0 = recover(obj, named[1].strip() if named else None)
+    rows, labels = _scan(text, obj.target)
+    lines = _number(rows, k0)
+    ids = {name: lines[index].id for name, index in labels.items() if index < len(lines)}
+    resolved = tuple(_resolve(line, row, ids) for line, row in zip(lines, rows, strict=True))
+    entry = ids.get(k0.kernel.name)
+    if entry is None:
+        raise InputError(f"The listing has no label {k0.kernel.name!r} in front of the kernel's first line; add it.")
+    return k0.with_lines(resolved, entry)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One instruction of the text."""
+
+    number: int
+    """Line number in the text."""
+    text: str
+    label: str
+    """For a branch, the label it goes to."""
+    id: int | None
+    words: bytes = field(default=b"")
+
+
+def _scan(text: str, target: str) -> tuple[list[_Row], dict[str, int]]:
+    """The instructions of the text, and each label with the index of the instruction behind it."""
+    rows: list[_Row] = []
+    labels: dict[str, int] = {}
+    for number, raw in enumerate(text.splitlines(), 1):
+        body, _, comment = raw.partition("//")
+        while m := _LABEL.match(body):
+            name = m[1] or m[2]
+            if name in labels:
+                raise InputError(f"Line {number} of the listing defines the label {name!r} again; rename it.")
+            labels[name] = len(rows)
+            body = body[m.end() :]
+        body = " ".join(body.split())
+        if not body:
+            continue
+        if body.startswith(".") and not body.startswith(".long"):
+            _directive(number, body, target)
+            continue
+        rows.append(_row(number, body, comment))
+    return rows, labels
+
+
+def _directive(number: int, body: str, target: str) -> None:
+    if m := _TARGET.match(body):
+        if m[1] != target:
+            raise InputError(f"The listing is for {m[1]}, the code object for {target}; use the object it came from.")
+    elif body.split()[0] not in _DIRECTIVES:
+        raise InputError(
+            f"Line {number} of the listing has the directive `{body}`, which means nothing here; remove it."
+        )
+
+
+def _row(number: int, body: str, comment: str) -> _Row:
+    m = _COMMENT.match(comment)
+    mnemonic, _, operand = body.partition(" ")
+    label = operand.strip('"') if mnemonic in BRANCHES else ""
+    words = b"".join(int(w, 16).to_bytes(4, "little") for w in (m[2] or "").split()) if m else b""
+    return _Row(number, body, label, int(m[1]) if m and m[1] else None, words)
+
+
+def _number(rows: list[_Row], k0: Program) -> list[Line]:
+    """Lines with ids: those of the comments, each once, and new ones for the rest; branches have no target yet."""
+    following = max([k0.first_new_id, *(row.id + 1 for row in rows if row.id is not None)])
+    used = set[int]()
+    lines: list[Line] = []
+    for row in rows:
+        line_id = row.id
+        if line_id is None or line_id in used or len(k0.lines) <= line_id < k0.first_new_id:
+            line_id, following = following, following + 1
+        used.add(line_id)
+        lines.append(_line(row, line_id, k0))
+    return lines
+
+
+def _line(row: _Row, line_id: int, k0: Program) -> Line:
+    original = k0.lines[row.id] if row.id is not None and row.id < len(k0.lines) else None
+    if original is not None and _same_text(row, original):
+        if row.words != original.words:
+            raise InputError(
+                f"Line {row.number} of the listing has words that are not those of line {row.id} of the code object; "
+                "edit the text, or use the object the listing came from."
+            )
+        return Line(line_id, original.instruction, original.words)
+    if row.label:
+        return Line(line_id, parse_instruction(row.text))
+    if row.text.startswith(".long"):
+        raise InputError(f"Line {row.number} of the listing is data, `{row.text}`; only instructions can be edited.")
+    line = make_line(line_id, row.text)
+    decoded = Decoder(k0.source.target).decode(row.words) if row.words else []
+    if len(decoded) == 1 and parse_instruction(decoded[0].text) == line.instruction:
+        return Line(line_id, line.instruction, row.words)
+    return line
+
+
+def _same_text(row: _Row, original: Line) -> bool:
+    if row.label or original.target is not None:
+        return row.text.split()[0] == original.instruction.mnemonic
+    return parse_instruction(row.text) == original.instruction
+
+
+def _resolve(line: Line, row: _Row, ids: dict[str, int]) -> Line:
+    if not row.label:
+        return line
+    if row.label not in ids:
+        raise InputError(
+            f"Line {row.number} of the listing goes to {row.label!r}, which is not defined; add the label."
+        )
+    return retargeted(line, ids[row.label])
