@@ -1,7 +1,7 @@
 """Meanings that several rows share, composed from the operator algebra.
 
-Everything here is a function of an `Algebra` and values, like the meanings of rows. None depends on how an implementation
-treats denormal f32 values unless it says so: where a format's subnormals are built, that happens in integers.
+Everything here is a function of an `Algebra` and values, like the meanings of rows. Floats are in `compose_float`, the
+steps of division in `compose_division`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Floating-point meanings that several rows share, composed from the operator algebra."""
+"""Floating-point meanings that several rows share, composed from the operator algebra.
+
+None depends on whether an implementation flushes denormal f32 values: subnormals of narrower formats are built in
+integers.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from dataclasses import dataclass
 from asmevo.isa.algebra import Algebra, Value
 from asmevo.isa.compose import median, pair
 
-_FRACTION = {16: 10, 32: 23, 64: 52}
-_BIAS = {16: 15, 32: 127, 64: 1023}
+FRACTION = {16: 10, 32: 23, 64: 52}
+BIAS = {16: 15, 32: 127, 64: 1023}
+"""Fraction bits and exponent bias of IEEE floats by width."""
 
 
 def magnitude(o: Algebra, a: Value, bits: int = 32) -> Value:
@@ -18,12 +23,12 @@ def magnitude(o: Algebra, a: Value, bits: int = 32) -> Value:
 
 def exponent(o: Algebra, a: Value, bits: int = 32) -> Value:
     """The biased exponent field, as an integer of `bits` bits."""
-    return o.lshr(magnitude(o, a, bits), o.const(_FRACTION[bits], bits))
+    return o.lshr(magnitude(o, a, bits), o.const(FRACTION[bits], bits))
 
 
 def infinity_bits(bits: int) -> int:
     """The encoding of +infinity."""
-    return ((1 << (bits - 1 - _FRACTION[bits])) - 1) << _FRACTION[bits]
+    return ((1 << (bits - 1 - FRACTION[bits])) - 1) << FRACTION[bits]
 
 
 def is_nan(o: Algebra, a: Value) -> Value:
@@ -66,7 +71,7 @@ def fraction(o: Algebra, a: Value) -> Value:
 
 def mantissa(o: Algebra, a: Value, bits: int = 32) -> Value:
     """The significand of a finite float, in [0.5, 1) with its sign; infinities and NaNs unchanged."""
-    fraction_bits, bias = _FRACTION[bits], _BIAS[bits]
+    fraction_bits, bias = FRACTION[bits], BIAS[bits]
     field_ = magnitude(o, a, bits)
     # A subnormal is normalised: shift its leading one to the place of the implicit bit.
     shift = o.sub(o.ctlz(field_), o.const(bits - 1 - fraction_bits, bits))
@@ -80,7 +85,7 @@ def mantissa(o: Algebra, a: Value, bits: int = 32) -> Value:
 
 def binary_exponent(o: Algebra, a: Value, bits: int = 32) -> Value:
     """e with a = mantissa * 2**e, as an integer of `bits` bits; 0 for zero, infinities and NaNs."""
-    fraction_bits, bias = _FRACTION[bits], _BIAS[bits]
+    fraction_bits, bias = FRACTION[bits], BIAS[bits]
     field_ = magnitude(o, a, bits)
     normal = o.sub(o.lshr(field_, o.const(fraction_bits, bits)), o.const(bias - 1, bits))
     below = o.sub(o.const(bits - 1 - fraction_bits - bias + 2, bits), o.ctlz(field_))
@@ -90,7 +95,7 @@ def binary_exponent(o: Algebra, a: Value, bits: int = 32) -> Value:
 
 
 def _is_subnormal(o: Algebra, field_: Value, bits: int) -> Value:
-    return o.icmp("ult", field_, o.const(1 << _FRACTION[bits], bits))
+    return o.icmp("ult", field_, o.const(1 << FRACTION[bits], bits))
 
 
 def class_test(o: Algebra, a: Value, mask: Value, bits: int = 32) -> Value:
@@ -101,7 +106,7 @@ def class_test(o: Algebra, a: Value, mask: Value, bits: int = 32) -> Value:
     field_ = magnitude(o, a, bits)
     negative = o.icmp("slt", o.as_int(a), o.const(0, bits))
     inf = o.const(infinity_bits(bits), bits)
-    quiet = o.const(infinity_bits(bits) | 1 << (_FRACTION[bits] - 1), bits)
+    quiet = o.const(infinity_bits(bits) | 1 << (FRACTION[bits] - 1), bits)
 
     def choose(minus: int, plus: int) -> Value:
         return o.select(negative, o.const(minus), o.const(plus))

@@ -73,7 +73,7 @@ def effects(instruction: Instruction) -> Effects:
 def _merges(instruction: Instruction, row: Row) -> bool:
     """Whether part of the destination register, or of its active lanes, keeps its old bits."""
     modifiers = instruction.modifiers
-    if row.tags & {"keeps_half", "keeps_byte"} or "_d16" in instruction.mnemonic:
+    if row.tags & {"keeps_half", "keeps_byte", "high_half"} or "_d16" in instruction.mnemonic:
         return True
     if instruction.encoding == "sdwa":
         return modifiers.get("dst_sel", "DWORD") != "DWORD" and modifiers.get("dst_unused") == "UNUSED_PRESERVE"

@@ -15,16 +15,17 @@ HIDDEN = {"scc": (SCC, 1), "vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 
 """Registers an opcode may use without printing them: name to (first unit, count)."""
 
 TYPE_UNITS = {
-    "u8": 1, "u16": 1, "i16": 1, "f16": 1, "bf16": 1, "u32": 1, "i32": 1, "f32": 1, "u64": 2, "i64": 2, "f64": 2, "mask": 2, "scc": 1,
-    "b32": 1, "b64": 2, "b96": 3, "b128": 4, "b256": 8, "b512": 16, "b1024": 32, "imm": 0, "any": 0,
+    "u8": 1, "u16": 1, "i16": 1, "f16": 1, "bf16": 1, "u32": 1, "i32": 1, "f32": 1, "u64": 2, "i64": 2, "f64": 2,
+    "mask": 2, "scc": 1, "b32": 1, "b64": 2, "b96": 3, "b128": 4, "b256": 8, "b512": 16, "b1024": 32,
+    "imm": 0, "any": 0,
 }  # fmt: skip
 """Operand type to its width in 32-bit units; 0 where the printed operand decides. `mask` is one bit for each lane.
 
 `i32` and `u32` are the same 32 bits (the names say how a row reads them); f types take neg, abs, clamp and omod.
 
 A meaning receives and gives: integers of the width in the name (`b` like `u`; `u8`, `u16`, `i16` and `f16` are the part
-that op_sel or SDWA selects, else the low one); IEEE floats for `f16 f32 f64`; `bf16` as 16 bits; `imm` as 32 bits; `scc`
-as 1 bit; `mask` as the 1 bit of the lane in a `LaneRow`, as 64 bits in a `ScalarRow`.
+that op_sel or SDWA selects, else the low one); IEEE floats for `f16 f32 f64`; `bf16` as 16 bits; `imm` as 32 bits;
+`scc` as 1 bit; `mask` as the 1 bit of the lane in a `LaneRow`, as 64 bits in a `ScalarRow`.
 """
 
 LATENCIES = (
@@ -36,7 +37,7 @@ plain 32-bit operations. `valu_pk` are `v_pk_*_f32`, `valu_mul` 32-bit integer p
 
 
 class Pipe(StrEnum):
-    """Issue category: a SIMD issues at most one instruction of each per turn (rocprofiler-compute, pipeline description)."""
+    """Issue category: a SIMD issues at most one instruction of each per turn (rocprofiler-compute docs)."""
 
     SALU = "salu"
     SMEM = "smem"
@@ -109,14 +110,18 @@ class Row:
     counters: tuple[Counter, ...] = ()
     """Wait counters that an issue increments."""
     tags: frozenset[str] = field(default_factory=frozenset[str])
-    """Facts that hazard rules and fences look for.
+    """Facts that hazard rules, fences and the engine look for.
 
-    `trans` transcendental; `dot`; `barrier`; `cache` cache maintenance; `fence` nothing may be moved across it;
-    `wide_store` over 64 bits of store data; `lane_select` the last operand selects a lane; `lane_read` reads one lane
-    of a VGPR; `cross_lane` depends on EXEC as data; `ignores_exec`; `div_fmas`; `xdl`, `sgemm`, `dgemm`, `smfmac` the
-    matrix classes; `fma64`; `m0_data` uses M0 as more than an LDS limit; `lds_dma` memory to LDS without a register;
-    `keeps_half` a 16-bit result that leaves the other half of its register; `keeps_byte` the same for a byte, chosen
-    by op_sel[3:2]; `fp16_ovfl` means this with MODE.FP16_OVFL = 0."""
+    Order: `fence` nothing may be moved across it, `barrier`, `cache` (cache maintenance).
+    Hazards: `trans` transcendental, `dot`, `div_fmas`, `fma64`, the matrix classes `xdl sgemm dgemm`, `wide_store` over
+    64 bits of store data, `lane_select` the last operand selects a lane, `lane_read` reads one lane of a VGPR,
+    `m0_data` uses M0 for more than the limit of LDS.
+    Execution: `ignores_exec`; `cross_lane` depends on EXEC as data; `lds_dma` memory to LDS without a register;
+    `addtid` the lane index is added to the address; `scalar_buffer` the base is a buffer descriptor; `fp16_ovfl` holds
+    for MODE.FP16_OVFL = 0.
+    Partial results: `keeps_half` a 16-bit result leaves the other half of its register (op_sel picks the half);
+    `high_half` the same, always into the high half; `keeps_byte` an 8-bit result into the byte of op_sel[3:2].
+    """
 
     @property
     def is_vector(self) -> bool:
@@ -212,10 +217,13 @@ class MemoryRow(Row):
     stride: int = 1
     """Unit of offset0 and offset1 in elements: 64 for the st64 forms."""
     extend: str = ""
-    """For loads under 32 bits: `zero`, `sign`, `d16_lo` or `d16_hi`."""
+    """For loads under 32 bits: `zero` or `sign`. The d16 forms write one half of the register and keep the other: `d16_lo`
+    and `d16_hi` for 16 bits, with `_zero` or `_sign` added for a byte. For stores `d16_hi`: data is in bits 31:16."""
     atomic: Callable[..., Any] | None = None
-    """For atomics: `atomic(o, old, *data)` gives the new value of the `atomic_type` element in memory. Data operands come
-    in printed order; one twice as wide as the element is passed as its two halves, low first (compare-and-swap)."""
+    """For atomics: `atomic(o, old, *data)` gives the new value of the `atomic_type` element in memory.
+
+    Data operands come in printed order; one twice as wide as the element is passed as its two halves, low first.
+    """
     atomic_type: str = "u32"
 
     def slots_for(self, instruction: Instruction) -> tuple[Slot, ...]:

@@ -6,14 +6,26 @@ from functools import cache
 
 from asmevo.isa.instruction import Instruction
 from asmevo.isa.row import Row, index
-from asmevo.isa.table import control, convert, cross_lane, flat, float_, integer, lds, matrix, scalar, vector_memory
+from asmevo.isa.table import (
+    control,
+    convert,
+    cross_lane,
+    flat,
+    float_,
+    half,
+    integer,
+    lds,
+    matrix,
+    scalar,
+    vector_memory,
+)
 from asmevo.verdict import UnsupportedError
 
 
 @cache
 def rows() -> dict[str, Row]:
     """All rows by mnemonic without encoding suffix."""
-    modules = (scalar, control, integer, float_, convert, cross_lane, matrix, lds, vector_memory, flat)
+    modules = (scalar, control, integer, float_, half, convert, cross_lane, matrix, lds, vector_memory, flat)
     return index(row for module in modules for row in module.ROWS)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, TypeAlias
+from typing import Any, TypeAlias
 
-from asmevo.isa.algebra import Algebra
+from asmevo.isa.algebra import Algebra, Value
 from asmevo.isa.row import (
     ControlRow,
     Counter,
@@ -19,7 +19,13 @@ from asmevo.isa.row import (
     signature,
 )
 
-Meaning: TypeAlias = Callable[Concatenate[Algebra, ...], Any]
+Meaning: TypeAlias = (
+    Callable[[Algebra, Value], Any]
+    | Callable[[Algebra, Value, Value], Any]
+    | Callable[[Algebra, Value, Value, Value], Any]
+    | Callable[[Algebra, Value, Value, Value, Value], Any]
+)
+"""A meaning of one to four uses; spelt out so that type checkers know the parameters of a lambda."""
 
 
 def lane(name: str, operands: str, meaning: Meaning, *tags: str, latency: str = "valu") -> LaneRow:

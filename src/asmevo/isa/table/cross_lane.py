@@ -1,7 +1,7 @@
 """VALU opcodes that move values between lanes, or between lanes and SGPRs.
 
-`v_readlane_b32` and `v_writelane_b32` ignore EXEC; `v_readfirstlane_b32` takes the lowest active lane, lane 0 if there is
-none. Movement by DPP is an encoding of ordinary rows. Movement through LDS (`ds_bpermute_b32` ...) is with the LDS rows.
+`v_readlane_b32` and `v_writelane_b32` ignore EXEC; `v_readfirstlane_b32` takes the lowest active lane, lane 0 if there
+is none. Movement by DPP is an encoding of ordinary rows. `ds_bpermute_b32` and its like are with the LDS rows.
 """
 
 from __future__ import annotations

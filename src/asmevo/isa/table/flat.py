@@ -1,6 +1,7 @@
 """Global, flat and scratch memory opcodes. Sources: CDNA3 ISA, FLAT.
 
-Global prints `vaddr, saddr` (`off` without an SGPR base), flat only `vaddr`, scratch `vaddr, saddr` with `off` for either.
+Global prints `vaddr, saddr` (`off` without an SGPR base), flat only `vaddr`, scratch `vaddr, saddr` with `off` for
+either.
 """
 
 from __future__ import annotations

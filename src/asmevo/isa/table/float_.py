@@ -5,11 +5,17 @@ Fused multiply-add rounds once. Transcendentals are accurate here; the hardware'
 
 from __future__ import annotations
 
-from asmevo.isa.algebra import Value
+from collections.abc import Callable
+
+from asmevo.isa.algebra import Algebra, Value
+from asmevo.isa.compose import half, to_32
+from asmevo.isa.compose_division import DIVISION_32, DIVISION_64, fixup, fused_step, scale
 from asmevo.isa.compose_float import (
+    binary_exponent,
     class_test,
     flush,
     fraction,
+    mantissa,
     median_float,
     multiply_legacy,
     reciprocal,
@@ -61,7 +67,26 @@ def _compares(prefix: str, defs: str, *, both: bool) -> tuple[Row, ...]:
     )
 
 
-_FMA: Meaning = lambda o, a, b, c: o.fma(a, b, c)  # noqa: E731
+def _fma_f16(o: Algebra, a: Value, b: Value, c: Value) -> Value:
+    return o.fpcast(o.fma(a, b, c), 16)
+
+
+def _dot_f16(o: Algebra, a: Value, b: Value, c: Value) -> Value:
+    """c + a.low * b.low + a.high * b.high with the products exact in f32 and each sum rounded."""
+    for i in (0, 1):
+        x, y = (o.fpcast(o.as_float(half(o, v, i)), 32) for v in (a, b))
+        c = o.fadd(c, o.fmul(x, y))
+    return c
+
+
+_ROUNDINGS: dict[str, Meaning] = {
+    "floor": lambda o, a: o.ffloor(a),
+    "ceil": lambda o, a: o.fceil(a),
+    "trunc": lambda o, a: o.ftrunc(a),
+    "rndne": lambda o, a: o.frint(a),
+    "fract": fraction,
+}
+_FMA: Callable[[Algebra, Value, Value, Value], Value] = lambda o, a, b, c: o.fma(a, b, c)  # noqa: E731
 
 ROWS: tuple[Row, ...] = (
     # sums and products
@@ -94,18 +119,62 @@ ROWS: tuple[Row, ...] = (
     # rounding to integers
     *(
         lane(f"v_{name}_f{bits}", f"f{bits} = f{bits}", meaning, latency=_speed(bits))
-        for name, meaning in (
-            ("floor", lambda o, a: o.ffloor(a)),
-            ("ceil", lambda o, a: o.fceil(a)),
-            ("trunc", lambda o, a: o.ftrunc(a)),
-            ("rndne", lambda o, a: o.frint(a)),
-            ("fract", fraction),
-        )
+        for name, meaning in _ROUNDINGS.items()
         for bits in (32, 64)
     ),
     # scale
     lane("v_ldexp_f32", "f32 = f32, i32", lambda o, a, n: o.ldexp(a, n)),
     lane("v_ldexp_f64", "f64 = f64, i32", lambda o, a, n: o.ldexp(a, n), latency="valu_64"),
+    *(
+        row
+        for bits in (32, 64)
+        for row in (
+            lane(
+                f"v_frexp_exp_i32_f{bits}",
+                f"i32 = f{bits}",
+                lambda o, a, bits=bits: to_32(o, binary_exponent(o, a, bits), bits),
+                latency=_speed(bits),
+            ),
+            lane(
+                f"v_frexp_mant_f{bits}",
+                f"f{bits} = f{bits}",
+                lambda o, a, bits=bits: mantissa(o, a, bits),
+                latency=_speed(bits),
+            ),
+        )
+    ),
+    # division steps
+    *(
+        row
+        for bits, d in ((32, DIVISION_32), (64, DIVISION_64))
+        for row in (
+            lane(
+                f"v_div_scale_f{bits}",
+                f"f{bits} mask = f{bits}, f{bits}, f{bits}",
+                lambda o, a, b, c, d=d: scale(o, d, a, b, c),
+                latency=_speed(bits),
+            ),
+            lane(
+                f"v_div_fmas_f{bits}",
+                f"f{bits} = f{bits}, f{bits}, f{bits}, {{vcc}}",
+                lambda o, a, b, c, flag, d=d: fused_step(o, d, a, b, c, flag),
+                "div_fmas",
+                latency=_speed(bits),
+            ),
+            lane(
+                f"v_div_fixup_f{bits}",
+                f"f{bits} = f{bits}, f{bits}, f{bits}",
+                lambda o, a, b, c, d=d: fixup(o, d, a, b, c),
+                latency=_speed(bits),
+            ),
+        )
+    ),
+    # mixed precision and dot products
+    packed("v_fma_mix_f32", "f32 = f32, f32, f32", _FMA, element="f32", kind="mix"),
+    packed("v_fma_mixlo_f16", "f16 = f32, f32, f32", _fma_f16, "keeps_half", element="f32", kind="mix"),
+    packed("v_fma_mixhi_f16", "f16 = f32, f32, f32", _fma_f16, "high_half", element="f32", kind="mix"),
+    lane("v_dot2_f32_f16", "f32 = b32, b32, f32", _dot_f16, "dot"),
+    lane("v_dot2c_f32_f16", "f32 = b32, b32, @0", _dot_f16, "dot"),
     # transcendentals; f32 forms take and give no denormals
     trans("v_exp_f32", "f32 = f32", lambda o, a: flush(o, o.exp2(a))),
     trans("v_log_f32", "f32 = f32", lambda o, a: o.log2(flush(o, a))),

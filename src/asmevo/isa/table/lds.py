@@ -34,7 +34,7 @@ def _through_lds(name: str, operands: str, kind: str) -> CrossLaneRow:
 
 
 def _atomic(name: str, bits: int, type_: str, meaning: Meaning, data: int = 1) -> tuple[Row, ...]:
-    """The form without and the one with a result; `name` has `{}` where `_rtn` goes, `data` is the number of operands."""
+    """The forms without and with a result; `name` has `{}` where `_rtn` goes, `data` is the number of operands."""
     uses = ", ".join(["u32", *[f"b{bits}"] * data])
     size = bits // 8
     plain = memory(name.format(""), f"= {uses}", _LDS, "atomic", size, atomic=meaning, atomic_type=type_)

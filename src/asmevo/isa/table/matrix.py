@@ -1,4 +1,4 @@
-"""MFMA opcodes. Sources: CDNA3 ISA, chapter on matrix arithmetic; LLVM `SISchedule.td` and hazard recogniser for passes.
+"""MFMA opcodes. Sources: CDNA3 ISA, matrix arithmetic; LLVM `SISchedule.td` and hazard recogniser for passes.
 
 XDL are all but the f32- and f64-input ones. fp8 and bf8 are the fnuz formats.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from asmevo.isa.algebra import Algebra, Value
 from asmevo.isa.compose import (
     add_carry,
@@ -28,11 +30,21 @@ from asmevo.isa.table.build import Meaning, scalar
 _WIDTHS = (32, 64)
 
 
-def _tested(meaning: Meaning, bits: int) -> Meaning:
-    """The same with SCC = result is not 0."""
+def _tested(meaning: Callable[[Algebra, Value], Value], bits: int) -> Meaning:
+    """A unary meaning with SCC = result is not 0."""
 
-    def both(o: Algebra, *uses: Value) -> tuple[Value, Value]:
-        result = meaning(o, *uses)
+    def both(o: Algebra, a: Value) -> tuple[Value, Value]:
+        result = meaning(o, a)
+        return result, is_nonzero(o, result, bits)
+
+    return both
+
+
+def _tested2(meaning: Callable[[Algebra, Value, Value], Value], bits: int) -> Meaning:
+    """A binary meaning with SCC = result is not 0."""
+
+    def both(o: Algebra, a: Value, b: Value) -> tuple[Value, Value]:
+        result = meaning(o, a, b)
         return result, is_nonzero(o, result, bits)
 
     return both
@@ -48,7 +60,7 @@ def _ku(o: Algebra, immediate: Value) -> Value:
     return o.and_(immediate, o.const(0xFFFF))
 
 
-_LOGIC: dict[str, Meaning] = {
+_LOGIC: dict[str, Callable[[Algebra, Value, Value], Value]] = {
     "and": lambda o, a, b: o.and_(a, b),
     "or": lambda o, a, b: o.or_(a, b),
     "xor": lambda o, a, b: o.xor(a, b),
@@ -114,13 +126,12 @@ def _absdiff(o: Algebra, a: Value, b: Value) -> Value:
     return o.smax(difference, o.sub(o.const(0), difference))
 
 
-_COMPARE = {"eq": "eq", "lg": "ne", "gt": "gt", "ge": "ge", "lt": "lt", "le": "le"}
-
-
-def _predicate(name: str, kind: str) -> str:
-    """The algebra's predicate for a scalar comparison of i32 or u32."""
-    plain = _COMPARE[name]
-    return plain if plain in ("eq", "ne") else f"{'s' if kind[0] == 'i' else 'u'}{plain}"
+_COMPARE = (
+    ("eq", "i32", "eq"), ("lg", "i32", "ne"), ("gt", "i32", "sgt"), ("ge", "i32", "sge"), ("lt", "i32", "slt"),
+    ("le", "i32", "sle"), ("eq", "u32", "eq"), ("lg", "u32", "ne"), ("gt", "u32", "ugt"), ("ge", "u32", "uge"),
+    ("lt", "u32", "ult"), ("le", "u32", "ule"),
+)  # fmt: skip
+"""Comparison in the mnemonic, operand type, predicate of the algebra."""
 
 
 ROWS: tuple[Row, ...] = (
@@ -146,7 +157,7 @@ ROWS: tuple[Row, ...] = (
     scalar("s_mul_hi_u32", "u32 = u32, u32", lambda o, a, b: mul_high(o, a, b, signed=False)),
     scalar("s_mul_hi_i32", "i32 = i32, i32", lambda o, a, b: mul_high(o, a, b, signed=True)),
     scalar("s_abs_i32", "i32 {scc} = i32", _tested(lambda o, a: o.smax(a, o.sub(o.const(0), a)), 32)),
-    scalar("s_absdiff_i32", "i32 {scc} = i32, i32", _tested(_absdiff, 32)),
+    scalar("s_absdiff_i32", "i32 {scc} = i32, i32", _tested2(_absdiff, 32)),
     scalar("s_min_i32", "i32 {scc} = i32, i32", lambda o, a, b: _choose(o, o.icmp("slt", a, b), a, b)),
     scalar("s_min_u32", "u32 {scc} = u32, u32", lambda o, a, b: _choose(o, o.icmp("ult", a, b), a, b)),
     scalar("s_max_i32", "i32 {scc} = i32, i32", lambda o, a, b: _choose(o, o.icmp("sge", a, b), a, b)),
@@ -157,7 +168,7 @@ ROWS: tuple[Row, ...] = (
     ),
     # logic
     *(
-        scalar(f"s_{name}_b{bits}", f"b{bits} {{scc}} = b{bits}, b{bits}", _tested(meaning, bits))
+        scalar(f"s_{name}_b{bits}", f"b{bits} {{scc}} = b{bits}, b{bits}", _tested2(meaning, bits))
         for name, meaning in _LOGIC.items()
         if name not in ("andn1", "orn1")
         for bits in _WIDTHS
@@ -170,7 +181,7 @@ ROWS: tuple[Row, ...] = (
         scalar(
             f"s_{name}_{kind}{bits}",
             f"{kind}{bits} {{scc}} = {kind}{bits}, u32",
-            _tested(lambda o, a, n, f=operation, bits=bits: getattr(o, f)(a, _amount(o, n, bits)), bits),
+            _tested2(lambda o, a, n, f=operation, bits=bits: getattr(o, f)(a, _amount(o, n, bits)), bits),
         )
         for name, kind, operation in (("lshl", "b", "shl"), ("lshr", "b", "lshr"), ("ashr", "i", "ashr"))
         for bits in _WIDTHS
@@ -253,13 +264,8 @@ ROWS: tuple[Row, ...] = (
     ),
     # comparisons
     *(
-        scalar(
-            f"s_cmp_{name}_{kind}",
-            f"{{scc}} = {kind}, {kind}",
-            lambda o, a, b, p=_predicate(name, kind): o.icmp(p, a, b),
-        )
-        for name in _COMPARE
-        for kind in ("i32", "u32")
+        scalar(f"s_cmp_{name}_{kind}", f"{{scc}} = {kind}, {kind}", lambda o, a, b, p=predicate: o.icmp(p, a, b))
+        for name, kind, predicate in _COMPARE
     ),
     scalar("s_cmp_eq_u64", "{scc} = u64, u64", lambda o, a, b: o.icmp("eq", a, b)),
     scalar("s_cmp_lg_u64", "{scc} = u64, u64", lambda o, a, b: o.icmp("ne", a, b)),
@@ -267,9 +273,8 @@ ROWS: tuple[Row, ...] = (
         scalar(
             f"s_cmpk_{name}_{kind}",
             f"{{scc}} = {kind}, imm",
-            lambda o, a, k, p=_predicate(name, kind), extend=extend: o.icmp(p, a, extend(o, k)),
+            lambda o, a, k, p=predicate, extend=_k if kind == "i32" else _ku: o.icmp(p, a, extend(o, k)),
         )
-        for name in _COMPARE
-        for kind, extend in (("i32", _k), ("u32", _ku))
+        for name, kind, predicate in _COMPARE
     ),
 )
