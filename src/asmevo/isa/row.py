@@ -217,8 +217,11 @@ class MemoryRow(Row):
     stride: int = 1
     """Unit of offset0 and offset1 in elements: 64 for the st64 forms."""
     extend: str = ""
-    """For loads under 32 bits: `zero` or `sign`. The d16 forms write one half of the register and keep the other: `d16_lo`
-    and `d16_hi` for 16 bits, with `_zero` or `_sign` added for a byte. For stores `d16_hi`: data is in bits 31:16."""
+    """How a value under 32 bits meets its register.
+
+    Loads: `zero` or `sign`; d16 forms write one half of the register and keep the other: `d16_lo` and `d16_hi` for 16
+    bits, with `_zero` or `_sign` added for a byte. Stores: with `d16_hi` the data is in bits 31:16.
+    """
     atomic: Callable[..., Any] | None = None
     """For atomics: `atomic(o, old, *data)` gives the new value of the `atomic_type` element in memory.
 
