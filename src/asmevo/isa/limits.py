@@ -1,7 +1,7 @@
 """What one wave, one workgroup and one instruction may use at most, for each target.
 
-Sources: LLVM 22 `AMDGPUBaseInfo.cpp` (granules, waves by registers), `AMDGPUUsage` (descriptor fields rsrc1 to rsrc3), the
-assembler's own refusals (offset widths, register ranges).
+Sources: LLVM 22 `AMDGPUBaseInfo.cpp` (granules, waves by registers), `AMDGPUUsage` (descriptor fields rsrc1 to
+rsrc3), the assembler's own refusals (offset widths, register ranges).
 """
 
 from __future__ import annotations

@@ -99,7 +99,10 @@ def _hidden_reads(instruction: Instruction, row: Row) -> RegSet:
 
 
 def matrix_class(row: MatrixRow) -> str:
-    """`xdl4`, `sgemm8`, `dgemm16`: the unit and its passes (for f64 the shape). Raises `UnsupportedError` if unknown."""
+    """`xdl4`, `sgemm8`, `dgemm16`: the unit and its passes (for f64 the shape).
+
+    Raises `UnsupportedError` when no rule knows the number of passes.
+    """
     if row.a_type == "f64":
         return f"dgemm{row.m}"
     unit = "sgemm" if row.a_type == "f32" else "xdl"

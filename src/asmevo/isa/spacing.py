@@ -1,9 +1,10 @@
 """Spacing rules: how many wait states software must put between two instructions, as rows.
 
-One wait state is one issued instruction of the wave, of any kind; `s_nop N` gives N+1. A rule asks for that many *between*
-producer and consumer. Numbers are what LLVM 22 enforces (`GCNHazardRecognizer.cpp`), reproduced by running it for both
-targets; AMD's own kernels sit closer in places, so a rule is not proof that hardware breaks without it. That is why
-each has a severity, and why a gate compares with the original kernel. `asmevo.isa.roles` says which registers of an instruction are in which class.
+One wait state is one issued instruction of the wave, of any kind; `s_nop N` gives N+1. A rule asks for that many
+*between* producer and consumer. Numbers are what LLVM 22 enforces (`GCNHazardRecognizer.cpp`), reproduced by running
+it for both targets; AMD's own kernels sit closer in places, so a rule is not proof that hardware breaks without it.
+That is why each has a severity, and why a gate compares with the original kernel. `asmevo.isa.roles` says which
+registers of an instruction are in which class.
 """
 
 from __future__ import annotations

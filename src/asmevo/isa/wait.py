@@ -1,7 +1,7 @@
 """The value of an `s_waitcnt`: parse, print, encode.
 
-Fields of the 16-bit immediate on gfx9 (LLVM `AMDGPUBaseInfo.cpp`): vmcnt in bits 3:0 and 15:14, expcnt in 6:4, lgkmcnt in
-11:8. A field N means "at most N outstanding"; the largest value of a field waits for nothing.
+Fields of the 16-bit immediate on gfx9 (LLVM `AMDGPUBaseInfo.cpp`): vmcnt in bits 3:0 and 15:14, expcnt in 6:4,
+lgkmcnt in 11:8. A field N means "at most N outstanding"; the largest value of a field waits for nothing.
 """
 
 from __future__ import annotations

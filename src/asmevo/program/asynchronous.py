@@ -1,9 +1,10 @@
-"""Asynchronous operations: which wait counter an instruction raises, in which order it finishes, what it leaves pending.
+"""Asynchronous operations: which wait counter one raises, in which order they finish, what they leave pending.
 
-Facts: vector memory finishes in issue order, loads, stores and atomics mixed; LDS operations of one wave finish in issue
-order; scalar loads and messages finish in any order; a flat access is in both queues at once and may leave either out of
-order (LLVM `SIInsertWaitcnts.cpp`; AMDGPU memory model of gfx942). `buffer_wbl2` and `buffer_inv` count in vmcnt (LLVM PR
-178316 and 220694), but older sources say they do not: they are waited for, and never counted as newer operations.
+Facts: vector memory finishes in issue order, loads, stores and atomics mixed; LDS operations of one wave finish in
+issue order; scalar loads and messages finish in any order; a flat access is in both queues at once and may leave
+either out of order (LLVM `SIInsertWaitcnts.cpp`; AMDGPU memory model of gfx942). `buffer_wbl2` and `buffer_inv` count
+in vmcnt (LLVM PR 178316 and 220694), but older sources say they do not: they are waited for, and never counted as
+newer operations.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def writes_exec(instruction: Instruction) -> bool:
 def narrows_exec(instruction: Instruction) -> bool:
     """Whether it writes EXEC so that no lane can be switched on.
 
-    `v_cmpx` writes a bit only for lanes that are on, and clears the others. `s_andn2_saveexec s, x` is x AND NOT EXEC, so
-    it is not among them.
+    `v_cmpx` writes a bit only for lanes that are on, and clears the others. `s_andn2_saveexec s, x` is x AND NOT
+    EXEC, so it is not among them.
     """
     base = instruction.base
     if base.startswith("v_cmpx"):

@@ -1,9 +1,9 @@
 """Liveness of registers, aware that vector writes reach active lanes only.
 
-A vector write leaves the lanes that EXEC masks off as they were, so it ends the life of the old value only for readers
-that look at no other lanes. Two sets are kept for that: registers needed by readers under the *same* EXEC (or a narrower
-one), and registers needed in lanes that may be off here: by readers behind a write of EXEC that may switch lanes on, and
-by instructions that look beyond active lanes (MFMA, lane reads, DPP, LDS permutes).
+A vector write leaves the lanes that EXEC masks off as they were, so it ends the life of the old value only for
+readers that look at no other lanes. Two sets are kept for that: registers needed by readers under the *same* EXEC (or
+a narrower one), and registers needed in lanes that may be off here: by readers behind a write of EXEC that may switch
+lanes on, and by instructions that look beyond active lanes (MFMA, lane reads, DPP, LDS permutes).
 """
 
 from __future__ import annotations

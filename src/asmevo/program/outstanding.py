@@ -53,11 +53,17 @@ class Pending:
 
 
 class Outstanding:
-    """A mutable account of what is outstanding, moved forward one instruction at a time."""
+    """A mutable account of what is outstanding, moved forward one instruction at a time.
 
-    __slots__ = ("_born", "_count", "_loose", "_operations", "results")
+    `cautious` follows LLVM: while anything that finishes in no order is outstanding, only 0 proves anything of that
+    counter. Otherwise it is used that an older operation of an ordered queue cannot be outstanding without all newer
+    ones of that queue, whatever else is counted; what then counts as finished really is.
+    """
 
-    def __init__(self, state: State = frozenset()) -> None:
+    __slots__ = ("_born", "_cautious", "_count", "_loose", "_operations", "results")
+
+    def __init__(self, state: State = frozenset(), *, cautious: bool = True) -> None:
+        self._cautious = cautious
         self._born: dict[Counter, dict[int, int]] = {Counter.VM: {}, Counter.LGKM: {}}
         self._count = {Counter.VM: 0, Counter.LGKM: 0}
         self._operations: dict[int, tuple[Instruction, Operation]] = {}
@@ -94,19 +100,39 @@ class Outstanding:
         """A wait ends: forget what it proves finished."""
         for counter, value in ((Counter.VM, wait.vm), (Counter.LGKM, wait.lgkm)):
             born, count = self._born[counter], self._count[counter]
-            if value > CAP[counter] or (value and self._loose[counter]):
+            if value > CAP[counter]:
                 continue
-            for line in [line for line, at in born.items() if value == 0 or min(count - at, CAP[counter]) >= value]:
-                del born[line]
+            for line, at in list(born.items()):
+                if value == 0 or (self._is_ordered(counter, line) and min(count - at, CAP[counter]) >= value):
+                    del born[line]
         self._renew()
+
+    def _is_ordered(self, counter: Counter, line: int) -> bool:
+        """Whether a wait value above 0 can prove this operation finished."""
+        if self._cautious:
+            return not self._loose[counter]
+        return self._operations[line][1].queue not in (Queue.SCALAR, Queue.FLAT)
+
+    def advance(self, line: int, instruction: Instruction) -> None:
+        """Whatever an instruction does to the account."""
+        now = facts(instruction)
+        if now.wait is not None:
+            self.wait(now.wait)
+        if now.operation is not None:
+            self.issue(line, instruction, now.operation)
 
     def pending(self) -> Iterator[Pending]:
         """All that may be outstanding."""
         for counter, born in self._born.items():
-            count, loose = self._count[counter], self._loose[counter]
+            count = self._count[counter]
             for line, at in born.items():
                 position = min(count - at, CAP[counter])
-                yield Pending(line, counter, self._operations[line][1], position, 0 if loose else position)
+                needed = position if self._is_ordered(counter, line) else 0
+                yield Pending(line, counter, self._operations[line][1], position, needed)
+
+    def is_pending(self, line: int) -> bool:
+        """Whether an operation may still be outstanding."""
+        return any(line in born for born in self._born.values())
 
     def blocking(self, now: Facts) -> Iterator[tuple[Pending, str, RegSet]]:
         """What must finish before an instruction may issue: the operation, `raw` or `waw`, and the registers."""
@@ -131,7 +157,8 @@ class Outstanding:
 def _ordered(pending: Pending, newer: Operation | None) -> bool:
     """Whether the hardware itself writes the newer result after the older one.
 
-    Vector memory writes back in order (LLVM `hasVmemWriteVgprInOrder`), over a flat access in its vector part; so does LDS.
+    Vector memory writes back in order (LLVM `hasVmemWriteVgprInOrder`), over a flat access in its vector part; so
+    does LDS.
     """
     if newer is None:
         return False

@@ -47,7 +47,7 @@ class Waits:
         block = self.program.blocks[self.program.block_of[self.program.lines[position].id]]
         account = Outstanding(self.states[block.number])
         for line in self.program.lines[block.first : position]:
-            _advance(account, line)
+            account.advance(line.id, line.instruction)
         return account
 
 
@@ -95,14 +95,6 @@ def _scan(lines: tuple[Line, ...], state: State) -> tuple[tuple[_Missing, ...], 
         if now.operation is not None:
             account.issue(line.id, line.instruction, now.operation)
     return tuple(missing), account.state()
-
-
-def _advance(account: Outstanding, line: Line) -> None:
-    now = facts(line.instruction)
-    if now.wait is not None:
-        account.wait(now.wait)
-    if now.operation is not None:
-        account.issue(line.id, line.instruction, now.operation)
 
 
 def _join(into: _Begin, new: State) -> bool:
