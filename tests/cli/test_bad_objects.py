@@ -20,7 +20,7 @@ def foreign() -> bytes:
     return Path("/proc/self/exe").read_bytes()
 
 
-@pytest.mark.parametrize("verb", ["inspect", "coverage"])
+@pytest.mark.parametrize("verb", ["inspect", "coverage", "recover"])
 class TestObjects:
     def test_missing(self, fails, tmp_path, verb):
         assert "no such file" in fails(4, verb, tmp_path / "absent.co")
@@ -51,7 +51,7 @@ class TestObjects:
         assert "gfx90a" in sentence and "gfx942" in sentence
 
 
-@pytest.mark.parametrize("verb", ["coverage"])
+@pytest.mark.parametrize("verb", ["coverage", "recover"])
 class TestTools:
     def test_no_llvm(self, fails, monkeypatch, fp8_gemm_path, verb):
         monkeypatch.setenv("ASMEVO_LLVM", "/nowhere")
@@ -63,7 +63,7 @@ class TestTools:
         assert "14.0.6" in fails(5, verb, fp8_gemm_path)
 
 
-@pytest.mark.parametrize("verb", ["coverage"])
+@pytest.mark.parametrize("verb", ["coverage", "recover"])
 def test_a_kernel_that_is_not_there(fails, fp8_gemm_path, verb):
     assert "fp8_block_scaled_gemm" in fails(4, verb, fp8_gemm_path, "--kernel", "nothing")
 

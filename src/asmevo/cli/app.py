@@ -6,6 +6,8 @@ import typer
 
 from asmevo.cli.coverage import coverage
 from asmevo.cli.inspect import inspect
+from asmevo.cli.rebuild import rebuild
+from asmevo.cli.recover import recover
 
 app = typer.Typer(
     name="asmevo",
@@ -16,5 +18,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, coverage):
+for verb in (inspect, coverage, recover, rebuild):
     app.command()(verb)

@@ -21,6 +21,14 @@ def read_file(path: Path) -> bytes:
         ) from error
 
 
+def read_text(path: Path) -> str:
+    """The text of a file. Raises `InputError` when it is none."""
+    try:
+        return read_file(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a text file; give a listing made by `asmevo recover`.") from error
+
+
 def read_object(path: Path) -> CodeObject:
     """The parsed code object of a file."""
     return CodeObject.parse(read_file(path), str(path))

@@ -2,6 +2,7 @@
 
 from asmevo.report.checks import checks_text
 from asmevo.report.objects import coverage_facts, coverage_text, object_facts, object_text, program_facts
+from asmevo.report.rebuilt import rebuild_facts, rebuild_text
 from asmevo.report.table import figure, table
 
 __all__ = [
@@ -12,5 +13,7 @@ __all__ = [
     "object_facts",
     "object_text",
     "program_facts",
+    "rebuild_facts",
+    "rebuild_text",
     "table",
 ]

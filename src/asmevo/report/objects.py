@@ -49,7 +49,7 @@ def object_text(facts: dict[str, Any]) -> str:
     for kernel in facts["kernels"]:
         out += [
             f"kernel   {kernel['name']}",
-            f"  registers  {kernel['vector_registers']} vector, {kernel['accumulation_registers']} of them accumulation; "
+            f"  registers  {kernel['vector_registers']} vector ({kernel['accumulation_registers']} accumulation), "
             f"{kernel['scalar_registers']} scalar",
             f"  memory     {kernel['static_lds_bytes']} bytes of static LDS, {kernel['scratch_bytes']} of scratch",
             f"  workgroup  at most {kernel['max_workgroup']} work-items",

@@ -44,8 +44,14 @@ def write_atomic(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a crash, sees the old content or the whole new one.
 
     The data go to a temporary file beside `path`, are forced to the disk and then renamed over it; on any failure the
-    temporary file is removed and `path` is as it was. Raises `EnvironmentError_`, for a full disk among others.
+    temporary file is removed and `path` is as it was. A link is followed, and a device or pipe is written to, not
+    replaced. Raises `EnvironmentError_`, for a full disk among others.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with disk(path):
+            path.write_bytes(data)
+        return
+    path = path.resolve()
     make_folder(path.parent)
     with disk(path):
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)

@@ -1,0 +1,37 @@
+"""`asmevo rebuild`: listing to code object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from asmevo.cli.inputs import read_object, read_text
+from asmevo.cli.output import emit, write
+from asmevo.cli.parameters import Json, KernelName, ObjectPath
+from asmevo.program import check_rebuild, parse_listing, recover
+from asmevo.program import rebuild as rebuilt
+from asmevo.report import rebuild_facts, rebuild_text
+
+
+def rebuild(
+    k0: ObjectPath,
+    output: Annotated[Path, Option("--output", "-o", help="Code object to write.", show_default=False)],
+    listing: Annotated[Path | None, Argument(help="Listing made by `recover`; without one K0 is rebuilt.")] = None,
+    kernel: KernelName = None,
+    json: Json = False,
+) -> int:
+    """Assemble a listing into a drop-in code object; without an edit it is K0 byte for byte.
+
+    The result is parsed and compared with K0 and the listing, and written only when that check passes.
+    """
+    obj = read_object(k0)
+    program = recover(obj, kernel) if listing is None else parse_listing(read_text(listing), obj)
+    data = rebuilt(program)
+    check = check_rebuild(program, data)
+    if check.verdict.admitted:
+        write(output, data)
+    facts = rebuild_facts(program, data, check)
+    emit(facts, lambda: rebuild_text(facts, program, check), json)
+    return check.verdict.exit_code

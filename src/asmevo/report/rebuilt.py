@@ -1,0 +1,36 @@
+"""What a rebuild made."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from asmevo.program import Program
+from asmevo.report.checks import checks_text
+from asmevo.verdict import Check
+
+
+def rebuild_facts(program: Program, data: bytes, check: Check) -> dict[str, Any]:
+    """Hashes, whether the file is K0's byte for byte, and the check of the rebuilt object."""
+    return {
+        "kernel": program.kernel.name,
+        "k0_sha256": program.source.sha256,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "identical": data == program.source.data,
+        "instructions": len(program.lines),
+        "bytes": len(data),
+        "check": check.to_json(),
+    }
+
+
+def rebuild_text(facts: dict[str, Any], program: Program, check: Check) -> str:
+    """One line when all is well, the findings otherwise."""
+    if not check.verdict.admitted:
+        return checks_text([check], program)
+    if facts["identical"]:
+        return f"identical to K0, byte for byte (sha256 {facts['sha256']})"
+    counts = check.facts
+    return (
+        f"{facts['instructions']} instructions, {counts['untouched']} of them with K0's words and "
+        f"{counts['branches']} branches checked (sha256 {facts['sha256']})"
+    )
