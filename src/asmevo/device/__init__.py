@@ -1,1 +1,19 @@
+"""Devices: where code objects run and are timed."""
 
+from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
+from asmevo.device.isolated import IsolatedDevice
+from asmevo.device.objective import ObjectiveTime, ObjectiveTimer
+
+__all__ = [
+    "Device",
+    "IsolatedDevice",
+    "LaunchTime",
+    "Module",
+    "ObjectiveTime",
+    "ObjectiveTimer",
+    "Outcome",
+    "RunLimits",
+    "Status",
+    "Timing",
+    "objective_of",
+]

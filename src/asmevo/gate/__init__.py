@@ -1,1 +1,28 @@
+"""The gate: what admits a candidate."""
 
+from asmevo.gate.baseline import Baseline
+from asmevo.gate.certificate import canonical, certificate, check_certificate
+from asmevo.gate.changes import Changes, align, changes
+from asmevo.gate.coverage import coverage
+from asmevo.gate.differential import differential
+from asmevo.gate.gate import Gate
+from asmevo.gate.report import Report
+from asmevo.gate.resources import resources
+from asmevo.gate.verify import Verification, verify
+
+__all__ = [
+    "Baseline",
+    "Changes",
+    "Gate",
+    "Report",
+    "Verification",
+    "align",
+    "canonical",
+    "certificate",
+    "changes",
+    "check_certificate",
+    "coverage",
+    "differential",
+    "resources",
+    "verify",
+]

@@ -12,7 +12,7 @@ from asmevo.launch.fills import Bits, Constant, Data, File, Fill, FromRecipe, In
 from asmevo.launch.folder import launch_from_json, load_launches, save_launch
 from asmevo.launch.formats import Format, decode_bf16, encode_bf16, encode_fp8, format_of, fp8_values, ulp_bf16
 from asmevo.launch.hidden import hidden_bytes, hidden_value
-from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate, attach
+from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate, map_memory
 from asmevo.launch.recipes import (
     RECIPES,
     BlockScaledGemm,
@@ -51,7 +51,6 @@ __all__ = [
     "Recipe",
     "Zeros",
     "allocate",
-    "attach",
     "build_image",
     "decode_bf16",
     "encode_bf16",
@@ -63,6 +62,7 @@ __all__ = [
     "launch_from_json",
     "lds_bytes",
     "load_launches",
+    "map_memory",
     "recipe_from_json",
     "save_launch",
     "ulp_bf16",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Placement:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class MemoryImage:
     """One contiguous piece of device memory, `[base, base + len(data))`.
 
@@ -56,6 +57,17 @@ class MemoryImage:
     """(offset, size) of every span that was poisoned."""
     fd: int
     """Memory file behind `data`; closed with the image by the garbage collector of `data`."""
+
+    def facts(self) -> dict[str, Any]:
+        """What another process needs besides the descriptor `fd` to see the same memory: `MemoryImage.attach`."""
+        names = [f.name for f in fields(self) if f.name not in ("data", "fd")]
+        return {"bytes": len(self.data), **{name: getattr(self, name) for name in names}}
+
+    @classmethod
+    def attach(cls, fd: int, facts: Mapping[str, Any]) -> MemoryImage:
+        """The image behind a descriptor that another process sent; takes ownership of `fd`."""
+        rest = dict(facts)
+        return cls(data=map_memory(fd, rest.pop("bytes")), fd=fd, **rest)
 
     @property
     def code_address(self) -> int:
@@ -163,10 +175,10 @@ def allocate(size: int) -> tuple[int, NDArray[np.uint8]]:
         raise EnvironmentError_(
             f"No memory file of {size} bytes can be made ({error.strerror}); free some memory."
         ) from error
-    return fd, attach(fd, size)
+    return fd, map_memory(fd, size)
 
 
-def attach(fd: int, size: int) -> NDArray[np.uint8]:
+def map_memory(fd: int, size: int) -> NDArray[np.uint8]:
     """A writable view of an image's memory file; takes ownership of `fd`."""
     try:
         mapping = _Mapping(fd, size)

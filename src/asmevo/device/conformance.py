@@ -1,0 +1,134 @@
+"""What every device must pass. A test module for a new device subclasses `DeviceConformance` and gives it a device.
+
+The kernels below are assembled by the caller, so that this module needs no tools itself.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from asmevo.codeobject import CodeObject
+from asmevo.device.contract import Device, RunLimits, Status
+from asmevo.launch import Buffer, Field, Integers, Launch, MemoryImage, build_image
+from asmevo.verdict import InputError
+
+ADD_ONE = """
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    s_lshl_b32 s6, s2, 8
+    v_lshlrev_b32_e32 v1, 2, v0
+    v_add_u32_e32 v1, s6, v1
+    s_waitcnt lgkmcnt(0)
+    global_load_dword v2, v1, s[4:5]
+    s_waitcnt vmcnt(0)
+    v_add_u32_e32 v2, 1, v2
+    global_store_dword v1, v2, s[4:5]
+    s_endpgm
+"""
+"""Each of 64 work-items of each workgroup adds one to its element of p."""
+ENDLESS = """
+    s_nop 0
+again:
+    s_branch again
+    s_endpgm
+"""
+STRAY = """
+    v_mov_b32_e32 v2, 0
+    v_mov_b32_e32 v3, 0x100
+    global_store_dword v[2:3], v2, off
+    s_endpgm
+"""
+"""Stores far outside of everything."""
+
+
+def launch_of(groups: int = 4) -> Launch:
+    """A launch of the kernels above."""
+    return Launch(
+        name="conformance",
+        grid=(groups, 1, 1),
+        block=(64, 1, 1),
+        kernarg=(Field("p", buffer="p"), Field("n", value=64 * groups)),
+        buffers=(Buffer("p", "inout", "int32", (64 * groups,), Integers(7, -1000, 1000)),),
+    )
+
+
+class DeviceConformance(ABC):
+    """The suite: each `test_` method is one promise of `Device`."""
+
+    @abstractmethod
+    def device(self) -> Device:
+        """The device under test; one may serve all tests."""
+
+    @abstractmethod
+    def assemble(self, code: str) -> bytes:
+        """An object with one kernel `k0(p: pointer, n: i32)` of this code; workgroup id in s2, kernarg in s[0:1]."""
+
+    def image(self, code: str, launch: Launch) -> MemoryImage:
+        return build_image(launch, CodeObject.parse(self.assemble(code)))
+
+    def test_runs_in_place_and_changes_nothing_else(self) -> None:
+        device, launch = self.device(), launch_of()
+        module = device.load(self.assemble(ADD_ONE))
+        image = self.image(ADD_ONE, launch)
+        before = image.copy()
+        outcome = device.run(module, launch, image)
+        assert outcome.done, outcome
+        assert np.array_equal(image.buffer("p"), before.buffer("p") + 1)
+        image.buffer("p")[:] = before.buffer("p")
+        assert np.array_equal(image.data, before.data)
+
+    def test_counts_what_it_executed(self) -> None:
+        device, launch = self.device(), launch_of(3)
+        outcome = device.run(device.load(self.assemble(ADD_ONE)), launch, self.image(ADD_ONE, launch))
+        assert [outcome.lines.get(i, 0) for i in range(10)] == [3] * 10
+        assert outcome.instructions == 30 and outcome.longest_wave == 10
+
+    def test_runs_only_the_workgroups_it_is_given(self) -> None:
+        device, launch = self.device(), launch_of()
+        image = self.image(ADD_ONE, launch)
+        before = image.buffer("p").copy()
+        assert device.run(device.load(self.assemble(ADD_ONE)), launch, image, workgroups=(0, 2)).done
+        want = before.reshape(4, 64) + np.array([1, 0, 1, 0])[:, None]
+        assert np.array_equal(image.buffer("p").reshape(4, 64), want)
+
+    def test_equal_runs_give_equal_images(self) -> None:
+        device, launch = self.device(), launch_of()
+        module = device.load(self.assemble(ADD_ONE))
+        images = [self.image(ADD_ONE, launch) for _ in range(2)]
+        for image in images:
+            assert device.run(module, launch, image).done
+        assert np.array_equal(images[0].data, images[1].data)
+
+    def test_an_endless_loop_ends(self) -> None:
+        device, launch = self.device(), launch_of()
+        module = device.load(self.assemble(ENDLESS))
+        outcome = device.run(module, launch, self.image(ENDLESS, launch), limits=RunLimits(10_000, 20.0))
+        assert outcome.status in (Status.LIMIT, Status.TIMEOUT)
+        self.test_runs_in_place_and_changes_nothing_else()
+
+    def test_a_stray_store_is_a_fault(self) -> None:
+        device, launch = self.device(), launch_of()
+        outcome = device.run(device.load(self.assemble(STRAY)), launch, self.image(STRAY, launch))
+        assert outcome.status is Status.FAULT and outcome.fault is not None and outcome.fault.message
+        self.test_runs_in_place_and_changes_nothing_else()
+
+    def test_what_is_no_code_object_is_refused(self) -> None:
+        for data in (b"", b"\x7fELF", self.assemble(ADD_ONE)[:200]):
+            try:
+                self.device().load(data)
+            except InputError:
+                continue
+            raise AssertionError("the device took bytes that are no code object")
+
+    def test_a_time_has_a_source(self) -> None:
+        device, launch = self.device(), launch_of(64)
+        timing = device.time(device.load(self.assemble(ADD_ONE)), [launch])
+        assert timing.source in ("modelled", "measured")
+        assert timing.microseconds > 0 and [t.launch for t in timing.launches] == [launch.name]
+        json.dumps(timing.to_json())
+
+    def test_describes_itself(self) -> None:
+        facts = self.device().describe()
+        assert facts and json.loads(json.dumps(facts)) == facts

@@ -1,0 +1,171 @@
+"""What every device promises: something that holds code objects, runs launches on memory images, and times them."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+from asmevo.launch import Launch, MemoryImage
+from asmevo.verdict import Finding
+
+
+class Status(StrEnum):
+    """How a run ended. Only `DONE` leaves a result."""
+
+    DONE = "done"
+    FAULT = "fault"
+    """The kernel did what hardware would stop at: a stray access, an illegal instruction."""
+    LIMIT = "limit"
+    """A wave executed more instructions than allowed."""
+    DEADLOCK = "deadlock"
+    """No wave can go on."""
+    TIMEOUT = "timeout"
+    """The device gave no answer in time and was restarted."""
+    CRASH = "crash"
+    """The device's process died and was restarted."""
+    MEMORY = "memory"
+    """The device ran out of memory."""
+    GARBAGE = "garbage"
+    """The device's answer made no sense, and it was restarted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What one run may use."""
+
+    instructions_per_wave: int = 20_000_000
+    seconds: float = 60.0
+    """Wall time until an answer; enforced where the device is another process."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A code object that a device has accepted, with the kernel to launch."""
+
+    data: bytes
+    kernel: str | None = None
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one run went. The result itself is in the memory image."""
+
+    status: Status
+    fault: Finding | None = None
+    """What went wrong, when something did."""
+    instructions: int = 0
+    """Wave instructions executed, over all waves."""
+    longest_wave: int = 0
+    """Most instructions that one wave executed."""
+    lines: Mapping[int, int] = field(default_factory=dict[int, int])
+    """How often each line was executed by a wave; key is the position in the object's recovered program."""
+    seconds: float = 0.0
+    """CPU or device time of the run, for reports."""
+
+    @property
+    def done(self) -> bool:
+        return self.status is Status.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchTime:
+    """The time of one launch."""
+
+    launch: str
+    weight: float
+    microseconds: float
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """JSON-able: cycles, clock, bounds (modelled); samples, spread, clocks (measured)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The time of a module over its objective launches."""
+
+    source: str
+    """`modelled` or `measured`. A modelled time is never called anything else."""
+    launches: tuple[LaunchTime, ...]
+    heat: Mapping[int, float] = field(default_factory=dict[int, float])
+    """Position in the recovered program to its share of the time, 0 to 1; empty where the device cannot tell."""
+
+    @property
+    def microseconds(self) -> float:
+        """Mean over the launches, by weight."""
+        return sum(t.weight * t.microseconds for t in self.launches) / sum(t.weight for t in self.launches)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "microseconds": self.microseconds,
+            "launches": [
+                {"launch": t.launch, "weight": t.weight, "microseconds": t.microseconds, "facts": dict(t.facts)}
+                for t in self.launches
+            ],
+        }
+
+
+class Device(ABC):
+    """A place where code objects run.
+
+    Contract, checked for every device by `asmevo.device.conformance`:
+
+    - `load` takes any bytes and returns a `Module`, or raises `InputError` (not a code object this device can take) or
+      `UnsupportedError` (evidence cannot be had, such as an opcode the device does not know). It never runs code.
+    - `run` executes one launch on the image, in place: it loads the module's code into the image's code space, leaves
+      every other byte as the kernel left it, and returns an `Outcome`. Whatever a kernel does ends in an `Outcome`:
+      faults, endless loops and deadlocks too. After any outcome the device takes the next request.
+    - Two runs of one module on equal images give equal images, where the kernel itself is deterministic. Runs leave
+      nothing behind that a later run could see: registers and LDS start as the image's poison byte.
+    - `workgroups` limits a run to these linear numbers (x fastest); the others are not executed.
+    - `time` gives a `Timing` with its source. It never judges correctness, and callers time admitted candidates only.
+    - `describe` gives JSON-able facts that tell results of different devices apart.
+    - A device is used by one thread at a time. `close` frees it; it is also a context manager.
+    """
+
+    @abstractmethod
+    def load(self, data: bytes, kernel: str | None = None) -> Module: ...
+
+    @abstractmethod
+    def run(
+        self,
+        module: Module,
+        launch: Launch,
+        image: MemoryImage,
+        *,
+        limits: RunLimits | None = None,
+        workgroups: Sequence[int] | None = None,
+    ) -> Outcome: ...
+
+    @abstractmethod
+    def time(self, module: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None) -> Timing:
+        """Times the launches that have `objective`, or all of them when none has."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free what the device holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def objective_of(launches: Sequence[Launch]) -> tuple[Launch, ...]:
+    """The launches that are timed: those with `objective`, or all when none has."""
+    return tuple(launch for launch in launches if launch.objective) or tuple(launches)

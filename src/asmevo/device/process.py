@@ -1,0 +1,132 @@
+"""A child process that answers requests, with limits on time and memory: the parent's side.
+
+The child is started with `python -m asmevo.device.worker` and not through `multiprocessing`, so it never imports the
+program that uses this library. Both sides share one socket pair, over which memory files travel as descriptors.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import asmevo
+from asmevo.verdict import EnvironmentError_
+
+
+class Lost(Exception):
+    """The child gave no proper answer and was ended. `how` is `timeout`, `crash` or `garbage`; the text a sentence."""
+
+    def __init__(self, how: str, message: str) -> None:
+        super().__init__(message)
+        self.how = how
+
+
+class Worker:
+    """One child process, started when first needed and again after it was lost.
+
+    `target` is `module:function`; the function gets the child's end of the connection and serves until it closes.
+    `memory` limits the child's address space in bytes, 0 for none.
+    """
+
+    def __init__(self, target: str, memory: int = 0) -> None:
+        self._target, self._memory = target, memory
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self.starts = 0
+        """How many processes were started so far: what the child remembers is gone when it changes."""
+
+    def ensure(self) -> int:
+        """Start the child if there is none; returns `starts`."""
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._start()
+        return self.starts
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        environment = dict(os.environ)
+        home = str(Path(asmevo.__file__).resolve().parents[1])
+        path = [home, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+        environment |= {"PYTHONPATH": os.pathsep.join(path), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "asmevo.device.worker", str(theirs.fileno()), self._target, str(self._memory)]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=environment,
+                start_new_session=True,  # Ctrl-C is for the parent, which ends its children itself
+            )
+        except OSError as error:
+            ours.close()
+            raise EnvironmentError_(
+                f"No worker process can be started ({error.strerror}); free some memory."
+            ) from error
+        finally:
+            theirs.close()
+        self._connection = Connection(ours.detach())
+        self.starts += 1
+
+    def send(self, message: Any, descriptor: int | None = None) -> None:
+        """Send a request, and a file descriptor after it. A child that is gone shows when its answer is awaited."""
+        self.ensure()
+        assert self._connection is not None
+        try:
+            self._connection.send(message)
+            if descriptor is not None:
+                with socket.socket(fileno=os.dup(self._connection.fileno())) as channel:
+                    socket.send_fds(channel, [b"f"], [descriptor])
+        except OSError:
+            return
+
+    def receive(self, seconds: float) -> Any:
+        """The next answer. Raises `Lost` when none comes in time, the child dies, or the answer cannot be read."""
+        assert self._connection is not None
+        try:
+            if not self._connection.poll(seconds):
+                raise self._lost("timeout", f"There was no answer within {seconds:g} seconds.")
+            return pickle.loads(self._connection.recv_bytes())
+        except (EOFError, ConnectionError) as error:
+            raise self._lost("crash", f"The worker process died ({self._death()}).") from error
+        except (
+            OSError,
+            pickle.UnpicklingError,
+            AttributeError,
+            ImportError,
+            IndexError,
+            ValueError,
+            TypeError,
+        ) as error:
+            raise self._lost("garbage", f"The worker's answer cannot be read ({type(error).__name__}).") from error
+
+    def lost(self, how: str, message: str) -> Lost:
+        """End the child because of what it answered."""
+        return self._lost(how, message)
+
+    def _lost(self, how: str, message: str) -> Lost:
+        self.stop()
+        return Lost(how, message)
+
+    def _death(self) -> str:
+        assert self._process is not None
+        try:
+            code = self._process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            return "it closed its connection"
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+    def stop(self) -> None:
+        """End the child, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._connection = self._process = None

@@ -1,0 +1,102 @@
+"""The gate: decides whether a candidate behaves like K0. Speed is no business of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from asmevo.codeobject import CodeObject
+from asmevo.device import Device, RunLimits
+from asmevo.edit import Edit
+from asmevo.gate.baseline import Baseline
+from asmevo.gate.candidate import bind
+from asmevo.gate.certificate import certificate
+from asmevo.gate.coverage import coverage
+from asmevo.gate.differential import differential
+from asmevo.gate.report import Report
+from asmevo.gate.resources import resources
+from asmevo.gate.static import static_check
+from asmevo.launch import Launch
+from asmevo.program import Program, recover
+from asmevo.verdict import Check, Finding, Severity, UnsupportedError, UsageError, Verdict
+
+
+class Gate:
+    """Examines candidates of one K0 on one set of launches.
+
+    Stages run in this order and stop at the first that refuses: `rebuild` (the bytes are K0 with these edits, and
+    nothing else changed), `resources`, `static`, `baseline` (K0 against itself, once), `differential`, `coverage`.
+    Evidence that is missing is UNKNOWN: an opcode without a row, a device that was lost, a changed line that nothing
+    executed. Verdicts depend on bytes and launches only, never on the order of candidates.
+    """
+
+    def __init__(
+        self,
+        k0: bytes,
+        launches: Sequence[Launch],
+        device: Device,
+        *,
+        kernel: str | None = None,
+        limits: RunLimits | None = None,
+    ) -> None:
+        if not launches:
+            raise UsageError("The gate needs at least one launch; pass a launch file or folder.")
+        self.k0 = CodeObject.parse(k0, "K0")
+        self.program = recover(self.k0, kernel)
+        self.launches = tuple(launches)
+        self._kernel, self._device, self._limits = kernel, device, limits or RunLimits()
+        self._baseline: Baseline | Check | None = None
+
+    def examine(self, candidate: bytes, k0: Program | None = None, edits: Sequence[Edit] | None = None) -> Report:
+        """The report on a candidate. `edits` are all edits from K0; None matches lines by what they say.
+
+        `k0` is accepted for callers that hold K0's program; it must be the one of this gate.
+        """
+        if k0 is not None and k0.source.data != self.k0.data:
+            raise UsageError("This gate was made for another K0.")
+        return Report(tuple(self._stages(candidate, edits)))
+
+    def _stages(self, data: bytes, edits: Sequence[Edit] | None) -> list[Check]:
+        candidate, check = bind(self.program, data, edits)
+        checks = [check]
+        if candidate is None:
+            return checks
+        for stage in (resources, static_check):
+            checks.append(_guarded(stage.__name__, stage, self.program, candidate.program))
+            if not checks[-1].verdict.admitted:
+                return checks
+        baseline = self.baseline()
+        checks.append(baseline if isinstance(baseline, Check) else baseline.check())
+        if isinstance(baseline, Check) or not checks[-1].verdict.admitted:
+            return checks
+        result = differential(candidate.obj, self._kernel, baseline, self._device)
+        checks.append(result.check)
+        if result.check.verdict.admitted:
+            checks.append(coverage(self.program, candidate.program, result.executed, baseline.executed))
+        return checks
+
+    def baseline(self) -> Baseline | Check:
+        """K0 on all launches, run when first asked for; a refusing check where K0 cannot be executed."""
+        if self._baseline is None:
+            try:
+                module = self._device.load(self.k0.data, self._kernel)
+                self._baseline = Baseline(self.k0, module, self.launches, self._device, self._limits)
+            except UnsupportedError as error:
+                self._baseline = _unknown("baseline", str(error))
+        return self._baseline
+
+    def certificate(self, candidate: bytes, edits: Sequence[Edit], report: Report) -> dict[str, Any]:
+        """What was found, bound by hashes (see `asmevo.gate.certificate`)."""
+        obj = CodeObject.parse(candidate, "the candidate")
+        return certificate(self.k0, obj, edits, self.launches, report, self._device.describe(), self._kernel)
+
+
+def _guarded(name: str, stage: Any, k0: Program, candidate: Program) -> Check:
+    try:
+        return stage(k0, candidate)
+    except UnsupportedError as error:
+        return _unknown(name.removesuffix("_check"), str(error))
+
+
+def _unknown(name: str, message: str) -> Check:
+    return Check(name, Verdict.UNKNOWN, (Finding(f"{name}.unknown", message, Severity.WARNING),))

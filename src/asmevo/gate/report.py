@@ -1,0 +1,28 @@
+"""What the gate says of one candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from asmevo.verdict import Check, Verdict, weakest
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The checks that were made, in order; the last one is the one that refused, if one did."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The weakest of the checks; UNKNOWN when none was made."""
+        return weakest(check.verdict for check in self.checks)
+
+    @property
+    def refused_by(self) -> Check | None:
+        """The first check that does not admit."""
+        return next((check for check in self.checks if not check.verdict.admitted), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"verdict": self.verdict.value, "checks": [check.to_json() for check in self.checks]}
