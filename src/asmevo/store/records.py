@@ -54,8 +54,10 @@ class Attempt:
     candidate: str
     """SHA-256 of the rebuilt object; empty when it could not be rebuilt."""
     island: int = 0
+    block: int | None = None
+    """Number of the block that the strategy was pointed at."""
     window: tuple[int, int] | None = None
-    """First and last line id of the window it aims at."""
+    """First and last line id of the code the edits aim at."""
     draws: tuple[Json, ...] = ()
     """Earlier draws for this ordinal that gave nothing new; they inform later choices."""
     status: Status = Status.OPEN

@@ -22,7 +22,7 @@ MIGRATIONS: tuple[str, ...] = (
         ordinal INTEGER PRIMARY KEY CHECK (ordinal >= 0),
         parent INTEGER REFERENCES attempt (ordinal) CHECK (parent < ordinal),
         island INTEGER NOT NULL, strategy TEXT NOT NULL, note TEXT NOT NULL,
-        window_first INTEGER, window_last INTEGER,
+        block INTEGER, window_first INTEGER, window_last INTEGER,
         edits TEXT NOT NULL, candidate TEXT NOT NULL, draws TEXT NOT NULL,
         status TEXT NOT NULL CHECK (status IN ('open', 'refused', 'admitted')),
         verdict TEXT NOT NULL CHECK (verdict IN ('PROVED', 'TESTED', 'REFUTED', 'UNKNOWN')),

@@ -1,0 +1,166 @@
+"""The loop: propose, store, gate, and only then time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from asmevo.search.draft import Built, Draft, Ground, next_draft
+from asmevo.search.interrupt import Interrupt
+from asmevo.search.protocols import Examiner, Progress, Timer, Update, silent
+from asmevo.search.result import Certifier, write_result
+from asmevo.search.settings import Settings
+from asmevo.search.state import State
+from asmevo.search.summary import RunSummary
+from asmevo.search.trim import trim
+from asmevo.search.workbench import Workbench
+from asmevo.store import Attempt, Status, Store
+from asmevo.strategies import Strategy, strategies_named
+from asmevo.verdict import InputError, UnsupportedError, Verdict
+
+
+def optimize(
+    store: Store,
+    gate: Examiner,
+    timer: Timer,
+    *,
+    clock: Callable[[], float],
+    settings: Settings | None = None,
+    kernel: str | None = None,
+    progress: Progress = silent,
+    certify: Certifier | None = None,
+    strategies: Mapping[str, Strategy] | None = None,
+) -> RunSummary:
+    """Search for a faster candidate over a new store, or go on over one that was interrupted or killed.
+
+    What happens depends on the settings and the stored attempts alone, never on what a process remembers, so a seed
+    with a budget in attempts gives one lineage, however often the run is killed and resumed. `settings` default to
+    those of the run; others may only change the budgets sensibly. Ends when a budget is used, when nothing is left to
+    try, or on a signal; then drops edits that do not pay and writes the result into the run folder.
+
+    Raises `InputError` or `UnsupportedError` when K0 itself is not admitted, `EnvironmentError_` from disk and device.
+    """
+    state = State(settings or Settings.from_json(store.run.settings))
+    search = _Search(Workbench(store, gate, timer, state, clock, kernel), strategies, clock, progress)
+    return search.run(certify)
+
+
+class _Search:
+    def __init__(
+        self,
+        bench: Workbench,
+        strategies: Mapping[str, Strategy] | None,
+        clock: Callable[[], float],
+        progress: Progress,
+    ) -> None:
+        self.bench, self.state, self.settings = bench, bench.state, bench.state.settings
+        self._strategies = strategies_named(self.settings.strategies) if strategies is None else strategies
+        self._clock, self._progress = clock, progress
+        self._started = clock()
+        self._before = 0.0
+        self._ground: tuple[int, Ground] | None = None
+
+    def run(self, certify: Certifier | None) -> RunSummary:
+        attempts = self.bench.replay()
+        self._before = sum(a.seconds for a in attempts)
+        store = self.bench.store
+        with Interrupt() as interrupt:
+            store.event("resume" if attempts else "start", self.state.next_ordinal, self.settings.to_json())
+            if self.state.k0 is None:
+                self._require_k0(attempts[0] if attempts else self._baseline())
+            self._tell("start")
+            reason = self._loop(interrupt)
+            result = trim(self.bench, interrupt, lambda a: self._tell("trim", a))
+            summary = write_result(self.bench, result, reason, interrupt.wanted, self._elapsed(), certify)
+            store.event("stop", self.state.next_ordinal - 1, {"reason": reason, "result": result.ordinal})
+        self._tell("stop", reason=reason)
+        return summary
+
+    def _baseline(self) -> Attempt:
+        """Attempt 0: K0 against itself."""
+        k0 = Attempt(0, None, "k0", "the original object", (), self.bench.store.run.k0)
+        done, _ = self.bench.examine(k0, Built(self.bench.k0, self.bench.k0_bytes))
+        return done
+
+    def _require_k0(self, k0: Attempt) -> None:
+        """Raise unless K0 itself was admitted."""
+        if k0.status is not Status.ADMITTED:
+            first = next((f["message"] for c in k0.checks for f in c["findings"]), "no finding was given.")
+            kind = InputError if k0.verdict is Verdict.REFUTED else UnsupportedError
+            raise kind(f"The gate does not admit the original object itself ({k0.verdict}): {first}")
+
+    def _loop(self, interrupt: Interrupt) -> str:
+        while True:
+            if interrupt.wanted:
+                return "interrupted"
+            if reason := self._ended():
+                return reason
+            draft = self._draft()
+            if draft is None:
+                return "nothing new to propose"
+            attempt, commit = self.bench.examine(self._attempt(draft), draft.built)
+            self._tell("commit" if commit else "attempt", attempt)
+
+    def _ended(self) -> str:
+        settings, state = self.settings, self.state
+        if settings.attempts is not None and state.attempts >= settings.attempts:
+            return f"budget of {settings.attempts} attempts used"
+        if settings.seconds is not None and self._elapsed() >= settings.seconds:
+            return f"budget of {settings.seconds:g} seconds used"
+        if state.quiet >= settings.stall:
+            return f"no commit in {settings.stall} attempts"
+        return ""
+
+    def _draft(self) -> Draft | None:
+        """The next new candidate; over the best, when the working point has none left."""
+        state = self.state
+        draft = next_draft(state, self._standing(), self._strategies)
+        if draft is None and state.point != state.best:
+            state.point = state.best
+            draft = next_draft(state, self._standing(), self._strategies)
+        return draft
+
+    def _standing(self) -> Ground:
+        point = self.state.point
+        assert point
+        if self._ground is None or self._ground[0] != point.ordinal:
+            ground = Ground.of(self.bench.program(point.ordinal), self.bench.heat(point.ordinal))
+            self._ground = (point.ordinal, ground)
+        return self._ground[1]
+
+    def _attempt(self, draft: Draft) -> Attempt:
+        return Attempt(
+            ordinal=self.state.next_ordinal,
+            parent=draft.parent.ordinal,
+            strategy=draft.arm.strategy,
+            note=draft.proposal.note,
+            edits=draft.edits,
+            candidate=draft.built.sha256,
+            block=draft.arm.block,
+            window=draft.proposal.window,
+            draws=draft.draws,
+        )
+
+    def _elapsed(self) -> float:
+        return self._before + self._clock() - self._started
+
+    def _tell(self, kind: str, attempt: Attempt | None = None, reason: str = "") -> None:
+        k0, best = self.state.k0, self.state.best
+        assert k0 and best
+        self._progress(
+            Update(
+                kind=kind,
+                ordinal=attempt.ordinal if attempt else self.state.next_ordinal - 1,
+                strategy=attempt.strategy if attempt else "",
+                note=attempt.note if attempt else "",
+                verdict=attempt.verdict if attempt else None,
+                microseconds=attempt.microseconds if attempt else None,
+                k0_microseconds=k0.microseconds,
+                best_microseconds=best.microseconds,
+                source=self.bench.source,
+                attempts=self.state.attempts,
+                commits=len(self.state.commits),
+                verdicts=dict(self.state.verdicts),
+                elapsed=self._elapsed(),
+                reason=reason,
+            )
+        )

@@ -1,0 +1,125 @@
+"""A run put together: its folder, a device, the gate, the timer; to start one, and to go on with one."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from asmevo.device import Device
+from asmevo.edit import from_json
+from asmevo.gate import Gate, canonical, tools
+from asmevo.launch import Launch, launch_from_json
+from asmevo.program import Program
+from asmevo.search.optimize import optimize
+from asmevo.search.protocols import Progress, silent
+from asmevo.search.settings import Settings
+from asmevo.search.summary import RunSummary
+from asmevo.store import Attempt, Run, Store
+from asmevo.verdict import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTime:
+    """A time that a device gave, with heat by line id."""
+
+    microseconds: float
+    source: str
+    heat: Mapping[int, float]
+
+
+class DeviceTimer:
+    """Times candidates on a device, over the objective launches of a set."""
+
+    def __init__(self, device: Device, launches: Sequence[Launch], kernel: str | None = None) -> None:
+        self._device, self._launches, self._kernel = device, tuple(launches), kernel
+
+    def time(self, candidate: bytes, program: Program) -> DeviceTime:
+        timing = self._device.time(self._device.load(candidate, self._kernel), self._launches)
+        heat = {program.lines[position].id: share for position, share in timing.heat.items()}
+        return DeviceTime(timing.microseconds, timing.source, heat)
+
+
+def start(
+    folder: Path,
+    k0: bytes,
+    launches: Sequence[Launch],
+    device: Device,
+    *,
+    chip: str,
+    settings: Settings | None = None,
+    progress: Progress = silent,
+) -> RunSummary:
+    """Search for a faster candidate of `k0` in a new run folder.
+
+    Raises `UsageError` when the folder holds a run already, and what `optimize` raises.
+    """
+    settings = settings or Settings()
+    kept = canonical([launch.to_json() for launch in launches])
+    run = Run(
+        k0=sha256(k0).hexdigest(),
+        launches=sha256(kept).hexdigest(),
+        seed=settings.seed,
+        chip=chip,
+        settings=settings.to_json(),
+        versions=tools(),
+    )
+    with Store.create(folder, run, (k0, kept), time.time) as store:
+        return _search(store, launches, device, settings, progress)
+
+
+def resume(
+    folder: Path,
+    device: Device,
+    *,
+    attempts: int | None = None,
+    seconds: float | None = None,
+    progress: Progress = silent,
+) -> RunSummary:
+    """Go on with an interrupted or killed run; `attempts` and `seconds` replace its budgets where they are given."""
+    with Store.open(folder, time.time, write=True) as store:
+        settings = Settings.from_json(store.run.settings)
+        if attempts is not None or seconds is not None:
+            settings = replace(settings, attempts=attempts, seconds=seconds)
+        return _search(store, run_launches(store), device, settings, progress)
+
+
+def run_launches(store: Store) -> tuple[Launch, ...]:
+    """The launches a run was started with."""
+    tables: list[dict[str, Any]] = json.loads(store.blobs.get(store.run.launches))
+    return tuple(launch_from_json(table, Path(), str(store.folder)) for table in tables)
+
+
+def kernel_of(launches: Sequence[Launch]) -> str | None:
+    """The kernel that all launches name. Raises `UsageError` when they name several."""
+    names = {launch.kernel for launch in launches}
+    if len(names) > 1:
+        raise UsageError("The launches are for several kernels; optimize one kernel at a time.")
+    return next(iter(names), None)
+
+
+def _search(
+    store: Store, launches: Sequence[Launch], device: Device, settings: Settings, progress: Progress
+) -> RunSummary:
+    kernel = kernel_of(launches)
+    gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
+
+    def certify(candidate: bytes, attempt: Attempt, edits: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
+        """Examined once more for the certificate, so that it speaks of these bytes and of nothing remembered."""
+        known = [from_json(dict(edit)) for edit in edits]
+        return gate.certificate(candidate, known, gate.examine(candidate, edits=known))
+
+    return optimize(
+        store,
+        gate,
+        DeviceTimer(device, launches, kernel),
+        clock=time.monotonic,
+        settings=settings,
+        kernel=kernel,
+        progress=progress,
+        certify=certify,
+    )

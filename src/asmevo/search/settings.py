@@ -1,0 +1,63 @@
+"""How a run searches: seed, budgets, thresholds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from asmevo.verdict import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a search. All but the two budgets shape the lineage; a budget only says where it ends."""
+
+    seed: int = 0
+    attempts: int | None = 200
+    """Most candidates put through the gate, K0 and the final trimming not counted; None for no limit."""
+    seconds: float | None = None
+    """Most wall seconds; None for no limit. The one setting that makes a run depend on the machine's speed."""
+    threshold: float = 0.001
+    """A commit must be faster than the best by more than this share: smaller gains are below what a model can tell."""
+    patience: int = 30
+    """Attempts without a commit after which the working point returns to the best."""
+    stall: int = 120
+    """Attempts without a commit after which the search ends."""
+    temperature: float = 0.0005
+    """How much slower than the working point an admitted candidate may be, as a share, to become the working point with
+    probability 1/e; 0 takes only candidates that are at least as fast."""
+    slack: float = 0.004
+    """The working point is never slower than the best by more than this share."""
+    trims: int = 24
+    """Most candidates put through the gate at the end to drop edits that do not pay; 0 to skip it."""
+    strategies: tuple[str, ...] = ("reschedule", "waits", "simplify")
+
+    def __post_init__(self) -> None:
+        _require(self.attempts is None or self.attempts >= 0, "attempts", self.attempts, "at least 0")
+        _require(self.seconds is None or self.seconds >= 0, "seconds", self.seconds, "at least 0")
+        _require(0 <= self.threshold < 1, "threshold", self.threshold, "at least 0 and below 1")
+        _require(self.patience >= 1, "patience", self.patience, "at least 1")
+        _require(self.stall >= 1, "stall", self.stall, "at least 1")
+        _require(0 <= self.temperature < 1, "temperature", self.temperature, "at least 0 and below 1")
+        _require(0 <= self.slack < 1, "slack", self.slack, "at least 0 and below 1")
+        _require(self.trims >= 0, "trims", self.trims, "at least 0")
+        _require(len(self.strategies) > 0, "strategies", self.strategies, "at least one name")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"strategies": list(self.strategies)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Settings from JSON; those not named keep their defaults. Raises `UsageError` for names it does not know."""
+        unknown = set(values) - {f.name for f in fields(cls)}
+        if unknown:
+            raise UsageError(f"Unknown search settings: {', '.join(sorted(unknown))}; see `asmevo optimize --help`.")
+        typed: dict[str, Any] = {k: tuple(v) if k == "strategies" else v for k, v in values.items()}
+        return cls(**typed)
+
+
+def _require(holds: bool, name: str, value: object, wanted: str) -> None:
+    if not holds or (isinstance(value, float) and not math.isfinite(value)):
+        raise UsageError(f"The search setting {name} is {value}; it must be {wanted}.")

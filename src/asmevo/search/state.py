@@ -1,0 +1,116 @@
+"""What a search knows, as a function of the attempts so far: a resumed run replays them and knows the same."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from asmevo.search.bandit import Arm, Bandit
+from asmevo.search.randomness import stream
+from asmevo.search.settings import Settings
+from asmevo.store import Attempt, Commit, Status
+
+TRIM = "trim"
+"""Strategy name of the attempts that drop edits at the end; they do not steer the search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An admitted attempt and its time."""
+
+    ordinal: int
+    microseconds: float
+
+
+def edits_key(parent: int, edits: Iterable[dict[str, Any]]) -> str:
+    """Identity of a proposal before anything is built."""
+    return f"{parent}:{json.dumps(list(edits), sort_keys=True)}"
+
+
+@dataclass(slots=True)
+class State:
+    """The search's memory. `learn` must be told every finished attempt, once and in order."""
+
+    settings: Settings
+    k0: Node | None = None
+    best: Node | None = None
+    point: Node | None = None
+    """The working point: the admitted candidate that proposals edit."""
+    commits: list[Commit] = field(default_factory=list[Commit])
+    attempts: int = 0
+    """Attempts of the search proper: K0 and trims not counted."""
+    next_ordinal: int = 0
+    quiet: int = 0
+    """Attempts since the last commit."""
+    verdicts: Counter[str] = field(default_factory=Counter[str])
+    candidates: set[str] = field(default_factory=set[str])
+    """Hashes of all objects that were put through the gate."""
+    proposals: set[str] = field(default_factory=set[str])
+    exhausted: set[tuple[int, Arm]] = field(default_factory=set[tuple[int, Arm]])
+    """Arms that had nothing new for a working point (by ordinal)."""
+    bandit: Bandit = field(default_factory=Bandit)
+    times: dict[int, float] = field(default_factory=dict[int, float])
+    """Microseconds of every admitted attempt by ordinal."""
+
+    def commit_of(self, attempt: Attempt) -> Commit | None:
+        """The commit that a finished attempt is, if it is one: admitted, and faster by more than the threshold."""
+        if attempt.microseconds is None or self.best is None or attempt.strategy == TRIM:
+            return None
+        if attempt.microseconds >= self.best.microseconds * (1.0 - self.settings.threshold):
+            return None
+        return Commit(len(self.commits) + 1, attempt.ordinal, attempt.microseconds)
+
+    def learn(self, attempt: Attempt) -> None:
+        """Take in a finished attempt."""
+        self.next_ordinal = attempt.ordinal + 1
+        self.candidates.add(attempt.candidate)
+        if attempt.microseconds is not None:
+            self.times[attempt.ordinal] = attempt.microseconds
+        if attempt.strategy == TRIM:
+            return
+        if attempt.parent is None:
+            if attempt.microseconds is not None:
+                self.k0 = self.best = self.point = Node(attempt.ordinal, attempt.microseconds)
+            return
+        self.point = Node(attempt.parent, self.times[attempt.parent])
+        self.attempts += 1
+        self.verdicts[attempt.verdict.value] += 1
+        self.proposals.add(edits_key(attempt.parent, attempt.edits))
+        for draw in attempt.draws:
+            self.exhausted.add((attempt.parent, Arm(draw["strategy"], draw["block"])))
+        self._move(attempt)
+
+    def _move(self, attempt: Attempt) -> None:
+        """Commit, or move the working point, or stay; then reward the arm."""
+        assert self.best and self.point
+        reward = 0.0
+        commit = self.commit_of(attempt)
+        self.quiet += 1
+        if commit:
+            self.commits.append(commit)
+            self.best = self.point = Node(attempt.ordinal, commit.microseconds)
+            self.quiet, reward = 0, 1.0
+        elif attempt.status is Status.ADMITTED and attempt.microseconds is not None and self._accepts(attempt):
+            reward = 0.5 if attempt.microseconds < self.point.microseconds else 0.1
+            self.point = Node(attempt.ordinal, attempt.microseconds)
+        if attempt.block is not None:
+            self.bandit.learn(Arm(attempt.strategy, attempt.block), reward)
+        if self.quiet and self.quiet % self.settings.patience == 0:
+            self.point = self.best
+
+    def _accepts(self, attempt: Attempt) -> bool:
+        """Metropolis rule on relative time, within the slack around the best."""
+        assert self.best and self.point and attempt.microseconds is not None
+        if attempt.microseconds > self.best.microseconds * (1.0 + self.settings.slack):
+            return False
+        loss = attempt.microseconds / self.point.microseconds - 1.0
+        if loss <= 0.0:
+            return True
+        if self.settings.temperature == 0.0:
+            return False
+        rng = stream(self.settings.seed, attempt.island, self.attempts, "accept")
+        return rng.random() < math.exp(-loss / self.settings.temperature)

@@ -1,0 +1,22 @@
+"""All strategies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from asmevo.strategies.proposal import Strategy
+from asmevo.verdict import UsageError
+
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType({})
+"""Name to strategy."""
+
+
+def strategies_named(names: Iterable[str]) -> dict[str, Strategy]:
+    """The strategies of these names. Raises `UsageError` for one that does not exist."""
+    chosen: dict[str, Strategy] = {}
+    for name in names:
+        if name not in STRATEGIES:
+            raise UsageError(f"There is no strategy {name!r}; the strategies are {', '.join(STRATEGIES)}.")
+        chosen[name] = STRATEGIES[name]
+    return chosen
