@@ -1,7 +1,7 @@
 """Devices: where code objects run and are timed."""
 
 from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
-from asmevo.device.isolated import IsolatedDevice
+from asmevo.device.isolated import IsolatedDevice, simulator
 from asmevo.device.objective import ObjectiveTime, ObjectiveTimer
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "Status",
     "Timing",
     "objective_of",
+    "simulator",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 from asmevo.device.contract import Device, Module, Outcome, RunLimits, Status, Timing
 from asmevo.device.process import Lost, Worker
 from asmevo.launch import Launch, MemoryImage
+from asmevo.timing import chip
 from asmevo.verdict import AsmEvoError, Finding, UnsupportedError
 
 SIMULATED = "asmevo.device.simulated:serve"
@@ -120,3 +121,8 @@ class IsolatedDevice(Device):
             self._request(RunLimits().seconds, "image", token, image.facts(), descriptor=image.fd)
             self._known.add(token)
         return token
+
+
+def simulator(chip_name: str) -> IsolatedDevice:
+    """The simulator in a process of its own, timing for one chip. Raises `UsageError` for an unknown chip."""
+    return IsolatedDevice(f"{SIMULATED}:{chip(chip_name).name}")

@@ -86,6 +86,6 @@ class SimDevice(Device):
         return {"device": "simulator", "chip": self._chip.name, "timing": "modelled"}
 
 
-def serve(connection: Connection) -> None:
+def serve(connection: Connection, chip_name: str = "mi300x") -> None:
     """Entry of a worker process."""
-    serve_device(SimDevice(), connection)
+    serve_device(SimDevice(chip_name), connection)

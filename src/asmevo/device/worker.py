@@ -1,6 +1,6 @@
 """The child's side of a worker process, and the server of a device inside one.
 
-Run as `python -m asmevo.device.worker DESCRIPTOR MODULE:FUNCTION MEMORY`.
+Run as `python -m asmevo.device.worker DESCRIPTOR MODULE:FUNCTION[:ARGUMENT] MEMORY`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def main(arguments: Sequence[str]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    module, _, name = target.partition(":")
-    serve: Callable[[Connection], None] = getattr(importlib.import_module(module), name)
-    serve(Connection(descriptor))
+    module, name, *extra = target.split(":")
+    serve: Callable[..., None] = getattr(importlib.import_module(module), name)
+    serve(Connection(descriptor), *extra)
 
 
 def receive_descriptor(connection: Connection) -> int:
