@@ -1,1 +1,34 @@
+"""Modelled time: chip tables, the cycle model of a compute unit and of the chip, estimates and profiles.
 
+A modelled time is never a measurement, and says so: `Estimate.source` is `modelled`. The model replays traces that the
+simulator records, on tables of cited numbers. What it takes for granted is in `asmevo.timing.estimate.ASSUMPTIONS`.
+"""
+
+from asmevo.timing.bounds import Bounds
+from asmevo.timing.chip_table import chip, chips
+from asmevo.timing.chips import Chip, ClassCost, Parameter
+from asmevo.timing.estimate import ASSUMPTIONS, Estimate, LineTimes, estimate
+from asmevo.timing.layout import CAUSES, Cause
+from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.traces import Trace, traces_needed
+from asmevo.timing.traffic import Traffic
+
+__all__ = [
+    "ASSUMPTIONS",
+    "CAUSES",
+    "Bounds",
+    "Cause",
+    "Chip",
+    "ClassCost",
+    "Estimate",
+    "LineTimes",
+    "Occupancy",
+    "Parameter",
+    "Trace",
+    "Traffic",
+    "chip",
+    "chips",
+    "estimate",
+    "occupancy",
+    "traces_needed",
+]

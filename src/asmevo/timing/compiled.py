@@ -1,0 +1,33 @@
+"""The border to numba: a typed decorator, and a key that changes when any compiled source does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SOURCES = ("layout.py", "scoreboard.py", "counters.py", "lds.py", "memory.py", "fetch.py", "issue.py", "cu.py")
+"""Files whose compiled code ends up in the replay."""
+
+
+def compiled(function: F) -> F:
+    """Compile with numba; the machine code is cached on disk beside the source or in the user's cache."""
+    return cast(F, numba.njit(cache=True)(function))
+
+
+@cache
+def revision() -> str:
+    """Name of a field of the machine record.
+
+    numba renews a cached function when its own file changed, not when a function it calls did. The record's type is
+    part of the cache key, so a field named after the contents of all the sources makes stale code unreachable.
+    """
+    here = Path(__file__).parent
+    text = b"".join((here / name).read_bytes() for name in SOURCES)
+    return f"revision_{hashlib.sha256(text).hexdigest()[:16]}"

@@ -1,0 +1,162 @@
+"""Modelled time of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asmevo.launch import Launch
+from asmevo.program import Program
+from asmevo.timing.bounds import SIMDS, Bounds, bounds_of, flops_of, peak_flops
+from asmevo.timing.chips import Chip
+from asmevo.timing.encode import Code, encode_program
+from asmevo.timing.grid import run_grid
+from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.traces import Trace, collect
+from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
+
+ASSUMPTIONS: Final = (
+    "engine clock constant; power and performance limits not modelled",
+    "caches cold, every vector load at HBM latency, no L1 hits, footprint read once for each die",
+    "LDS accesses without bank conflicts, all lanes active in memory instructions",
+    "code in the instruction cache; taken branches and fetch boundaries cost a fixed time",
+    "the busiest compute unit decides; workgroups not sampled behave like the sampled ones",
+)
+"""What the model takes for granted, for reports."""
+
+
+@dataclass(frozen=True)
+class LineTimes:
+    """Time by position of `Program.lines`, in clocks of the whole launch on the busiest compute unit.
+
+    A SIMD's time is shared out completely: turns in which it issued, and gaps, which are charged to the instruction
+    that ended them. `turns + idle` summed over positions, plus the tail, is the time of the launch.
+    """
+
+    count: NDArray[np.float64]
+    """[position] Issues."""
+    turns: NDArray[np.float64]
+    """[position] Clocks in which a SIMD issued this instruction."""
+    idle: NDArray[np.float64]
+    """[position, cause] Clocks in which a SIMD issued nothing because of it; columns as in `layout.CAUSES`."""
+    stall: NDArray[np.float64]
+    """[position, cause] Clocks that waves waited for it, hidden by other waves or not."""
+
+    @property
+    def cycles(self) -> NDArray[np.float64]:
+        """[position] All clocks charged to it."""
+        return self.turns + self.idle.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Modelled time of one launch on one chip."""
+
+    microseconds: float
+    """Launch overhead included."""
+    cycles: float
+    """Engine clocks of the busiest compute unit, without launch overhead."""
+    clock_ghz: float
+    clock_status: str
+    chip: str
+    occupancy: Occupancy
+    traffic: Traffic
+    bounds: Bounds
+    """In clocks, to be compared with `cycles`."""
+    flops: float
+    """Of matrix instructions, whole launch."""
+    peak_flops: float
+    """A second, for this mix of matrix instructions."""
+    workgroups_of_cu: int
+    """Workgroups of the busiest compute unit."""
+    replayed: int
+    """How many of them were replayed; the rest is extrapolated."""
+    sampled: tuple[int, ...]
+    """Workgroups whose traces were used."""
+    tail_cycles: float
+    lines: LineTimes
+    code: Code
+    view: MemoryView
+    source: str = "modelled"
+    assumptions: tuple[str, ...] = ASSUMPTIONS
+
+    @property
+    def limiter(self) -> str:
+        """The unit that the time comes closest to, or `latency` when none is busy for half of it."""
+        return self.bounds.largest if self.bounds.value >= self.cycles / 2 else "latency"
+
+    def heat(self) -> dict[int, float]:
+        """Position in `Program.lines` to its share of the time, 0 to 1."""
+        cycles = self.lines.cycles
+        return {int(i): float(cycles[i]) / self.cycles for i in np.flatnonzero(cycles)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the times by line."""
+        return {
+            "source": self.source,
+            "chip": self.chip,
+            "microseconds": self.microseconds,
+            "cycles": self.cycles,
+            "clock_ghz": self.clock_ghz,
+            "clock_status": self.clock_status,
+            "limiter": self.limiter,
+            "bounds": asdict(self.bounds),
+            "occupancy": asdict(self.occupancy),
+            "traffic": asdict(self.traffic),
+            "flops": self.flops,
+            "peak_flops": self.peak_flops,
+            "workgroups_of_cu": self.workgroups_of_cu,
+            "replayed": self.replayed,
+            "sampled": list(self.sampled),
+            "tail_cycles": self.tail_cycles,
+            "assumptions": list(self.assumptions),
+        }
+
+
+def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip) -> Estimate:
+    """Modelled time of a launch from traces of the workgroups in `traces_needed`.
+
+    The same input gives the same cycles. Raises `InputError` for traces that are missing, empty or of another program,
+    `UnsupportedError` for instructions that the opcode table or the chip's table does not know.
+    """
+    samples = collect(program, traces)
+    code = encode_program(program, samples.positions, chip)
+    residency = occupancy(program, launch, chip)
+    moved = traffic(code, samples, launch, chip)
+    view = memory_view(moved, launch, chip)
+    run = run_grid(code, samples, launch, residency.workgroups, view)
+    scale = run.cycles / run.replayed_cycles
+    share = run.workgroups / run.replayed
+    everything = samples.counts.sum(axis=0) * (launch.workgroups / len(samples.spans))
+    return Estimate(
+        microseconds=chip.launch_us + run.cycles / chip.clock_ghz / 1e3,
+        cycles=run.cycles,
+        clock_ghz=chip.clock_ghz,
+        clock_status=chip.clock_status,
+        chip=chip.name,
+        occupancy=residency,
+        traffic=moved,
+        bounds=bounds_of(code, run.count, view).scaled(share),
+        flops=flops_of(code, everything),
+        peak_flops=peak_flops(code, run.count, chip),
+        workgroups_of_cu=run.workgroups,
+        replayed=run.replayed,
+        sampled=samples.workgroups,
+        tail_cycles=run.tail_cycles * scale,
+        lines=LineTimes(
+            count=_times(run.count, share),
+            turns=_times(run.turns, chip.issue_clk * scale / SIMDS),
+            idle=_times(run.idle, scale / SIMDS),
+            stall=_times(run.stall, share),
+        ),
+        code=code,
+        view=view,
+    )
+
+
+def _times(values: NDArray[np.int64], factor: float) -> NDArray[np.float64]:
+    return values.astype(np.float64) * np.float64(factor)

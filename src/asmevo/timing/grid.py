@@ -1,0 +1,122 @@
+"""From one compute unit to the chip: which workgroups it gets, when they start, and how long the busiest one takes.
+
+Workgroups go round robin over dies and, within a die, over its compute units; one starts every `dispatch_clk` on a die.
+The busiest compute unit decides the time. It is replayed for a few rounds; if it has more, the rest is extrapolated at
+the pace of the last rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asmevo.launch import Launch
+from asmevo.timing.chips import Chip
+from asmevo.timing.cu import replay
+from asmevo.timing.encode import Code
+from asmevo.timing.machine import PARAMETERS, new_machine
+from asmevo.timing.traces import Samples
+from asmevo.timing.traffic import MemoryView
+from asmevo.verdict import InputError
+
+ROUNDS = 3
+"""Rounds of resident workgroups that are replayed at most."""
+BUDGET = 1_500_000
+"""Wave instructions that a third round may bring the replay to."""
+
+
+@dataclass(frozen=True)
+class GridRun:
+    """A replay of the busiest compute unit."""
+
+    workgroups: int
+    """Workgroups of the busiest compute unit."""
+    replayed: int
+    """How many of them were replayed."""
+    cycles: float
+    """Clocks from the first dispatch until the last workgroup ends."""
+    replayed_cycles: int
+    """Clocks of the replay itself."""
+    tail_cycles: float
+    """Clocks, mean over the SIMDs, between a SIMD's last instruction and the end of the replay."""
+    count: NDArray[np.int64]
+    """By position: issues in the replay."""
+    turns: NDArray[np.int64]
+    """By position: turns of a SIMD that it was the first to use."""
+    idle: NDArray[np.int64]
+    """[position, cause]: clocks without issue on a SIMD."""
+    stall: NDArray[np.int64]
+    """[position, cause]: clocks that waves waited."""
+
+
+def busiest(launch: Launch, chip: Chip) -> int:
+    """Workgroups of the compute unit that gets most."""
+    of_die = -(-launch.workgroups // chip.xcds)
+    return -(-of_die // chip.cus_per_xcd)
+
+
+def run_grid(
+    code: Code, samples: Samples, launch: Launch, resident: int, view: MemoryView, *, workgroups: int | None = None
+) -> GridRun:
+    """Replay the busiest compute unit (or one with `workgroups` workgroups) with `resident` of them at once.
+
+    Raises `InputError` when the traced waves do not meet at their barriers.
+    """
+    chip = code.chip
+    total = busiest(launch, chip) if workgroups is None else workgroups
+    resident = min(resident, total)
+    replayed = _replayed(total, resident, float(samples.counts.sum(axis=1).mean()))
+    machine = new_machine(samples.waves_per_workgroup, resident)
+    _set_parameters(machine, chip, view)
+    code.load(machine)
+    schedule = np.zeros((replayed, 4), np.int64)
+    schedule[:, :2] = samples.spans[_chosen(samples, replayed)]
+    schedule[:, 2] = np.arange(replayed) * round(chip.dispatch_clk * chip.cus_per_xcd)
+    if not replay(machine, samples.runs, samples.waves, schedule):
+        raise InputError("The traced waves of a workgroup do not meet at the same barriers; trace whole workgroups.")
+    finish = np.sort(schedule[:, 3])
+    cycles = float(finish[-1])
+    if replayed < total:
+        pace = (finish[-1] - finish[resident - 1]) / max(1, replayed - resident)
+        cycles += (total - replayed) * max(float(pace), chip.dispatch_clk * chip.cus_per_xcd)
+    lines = len(code.program.lines)
+    return GridRun(
+        workgroups=total,
+        replayed=replayed,
+        cycles=cycles,
+        replayed_cycles=int(finish[-1]),
+        tail_cycles=float(finish[-1]) - chip.issue_clk - float(np.mean(np.asarray(machine["last_turn"], np.float64))),
+        count=machine["count"][0, :lines].copy(),
+        turns=machine["turns"][0, :lines].copy(),
+        idle=machine["idle"][0, :lines].copy(),
+        stall=machine["stall"][0, :lines].copy(),
+    )
+
+
+def _replayed(total: int, resident: int, instructions: float) -> int:
+    rounds = ROUNDS if ROUNDS * resident * instructions <= BUDGET else 2
+    return min(total, rounds * resident)
+
+
+def _chosen(samples: Samples, count: int) -> list[int]:
+    """The sample that each of `count` workgroups repeats: the k-th comes from the k-th part of the grid.
+
+    Where a part has several samples the longest stands for it, because the slowest compute unit decides.
+    """
+    length, n = samples.counts.sum(axis=1), len(samples.spans)
+    parts = [range(k * n // count, max(k * n // count + 1, (k + 1) * n // count)) for k in range(count)]
+    return [max(part, key=lambda i: (int(length[i]), -i)) for part in parts]
+
+
+def _set_parameters(machine: NDArray[Any], chip: Chip, view: MemoryView) -> None:
+    launch = {
+        "load_latency": view.load_latency,
+        "scalar_miss_latency": chip.l2_latency,
+        "memory_cost_256": view.cost_256,
+        "memory_backlog": view.backlog,
+    }
+    for name in PARAMETERS:
+        machine[name] = launch[name] if name in launch else getattr(chip, name)

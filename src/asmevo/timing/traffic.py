@@ -1,0 +1,97 @@
+"""Bytes that a launch moves, level by level, and what that leaves for one compute unit.
+
+Traces have no addresses, so this counts instead: what memory instructions ask for, from the traces; what must come from
+memory at least once, from the sizes of the launch's buffers. Reads of a die miss its L2 once for each byte of the
+footprint; the memory-side cache (MALL) misses once for all dies. All lanes are taken as active, caches as cold, and no
+access hits the L1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from asmevo.launch import Launch
+from asmevo.timing.chips import Chip
+from asmevo.timing.encode import Code
+from asmevo.timing.layout import MEMORY
+from asmevo.timing.traces import Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes of the whole launch."""
+
+    reads: float
+    """Asked for by vector loads and atomics."""
+    writes: float
+    read_footprint: int
+    """Size of the buffers that can be read."""
+    write_footprint: int
+    l2_misses: float
+    """Over all dies, read and written."""
+    hbm: float
+
+    @property
+    def requested(self) -> float:
+        return self.reads + self.writes
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """Memory as one compute unit sees it."""
+
+    load_latency: int
+    """Clocks."""
+    bytes_per_clk: float
+    """Its share of the bandwidth that limits the launch, in requested bytes."""
+    inflight: int
+    """Bytes it keeps in flight."""
+
+    @property
+    def cost_256(self) -> int:
+        """1/256 clocks a byte."""
+        return max(1, round(256 / self.bytes_per_clk))
+
+    @property
+    def backlog(self) -> int:
+        """Clocks of work that may wait on the queue before issue stalls."""
+        return max(0, round(self.inflight / self.bytes_per_clk) - self.load_latency)
+
+
+def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip) -> Traffic:
+    """Traffic of a launch from the traces of some of its workgroups."""
+    per_workgroup = samples.counts[:, code.positions].mean(axis=0)
+    vector = code.columns["category"] == MEMORY
+    moved = per_workgroup * code.columns["bytes"] * vector
+    store = code.columns["store"] > 0
+    reads = float(moved[~store].sum()) * launch.workgroups
+    writes = float(moved[store].sum()) * launch.workgroups
+    readable = sum(b.size for b in launch.buffers if b.role in ("in", "inout", "workspace"))
+    writable = sum(b.size for b in launch.buffers if b.role in ("out", "inout", "workspace"))
+    dies = min(chip.xcds, launch.workgroups)
+    written = min(writes, float(writable))
+    return Traffic(
+        reads=reads,
+        writes=writes,
+        read_footprint=readable,
+        write_footprint=writable,
+        l2_misses=min(reads, float(dies * readable)) + written,
+        hbm=min(reads, float(readable)) + written,
+    )
+
+
+def memory_view(moved: Traffic, launch: Launch, chip: Chip) -> MemoryView:
+    """The share of one of the active compute units, and the latency of a first touch."""
+    active = min(launch.workgroups, chip.cus)
+    hertz = chip.clock_ghz * 1e9
+    shares = [chip.l2_bytes_per_clk * min(chip.xcds, active) / active]
+    for bandwidth, part in ((chip.mall_bytes_per_s, moved.l2_misses), (chip.hbm_bytes_per_s, moved.hbm)):
+        if part > 0:
+            shares.append(bandwidth / hertz / active * moved.requested / part)
+    return MemoryView(
+        load_latency=round(chip.hbm_latency_ns * chip.clock_ghz),
+        bytes_per_clk=float(np.min(shares)),
+        inflight=chip.vmem_inflight_bytes,
+    )
