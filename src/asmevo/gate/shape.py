@@ -1,0 +1,76 @@
+"""Shape of a candidate: LDS, branch ranges, entry, ends of blocks, and instructions that nothing here can decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
+
+from asmevo.isa import Instruction, effects
+from asmevo.isa.limits import limits_of
+from asmevo.program import Program, control_kind
+from asmevo.verdict import Finding
+
+_LONGEST = 8
+"""Bytes of an instruction that was not assembled yet, at most."""
+_MODES = ("s_setvskip", "s_set_gpr_idx")
+
+
+@lru_cache(maxsize=1 << 18)
+def is_mode_switch(instruction: Instruction) -> bool:
+    """Whether it changes what the vector instructions behind it do or name. Asks for the opcode's row on the way.
+
+    Raises `UnsupportedError` for an opcode without a row.
+    """
+    return effects(instruction).row.name.startswith(_MODES)
+
+
+def undecided(program: Program) -> Iterator[Finding]:
+    """Lines behind which no static rule holds: skipping of vector instructions, indexed registers."""
+    for block in program.blocks:
+        for line in program.lines[block.first : block.last]:
+            if is_mode_switch(line.instruction):
+                message = f"Line {line.id}, `{line.instruction}`, changes what vector instructions mean; not decided."
+                yield Finding("static.undecided", message, line=line.id)
+
+
+def shape_findings(k0: Program, candidate: Program) -> Iterator[Finding]:
+    """Errors in what the descriptor asks for and in where control can go."""
+    limits = limits_of(candidate.source.target)
+    descriptor = candidate.kernel.descriptor
+    if descriptor.lds_size > limits.lds:
+        message = f"The descriptor asks for {descriptor.lds_size} bytes of LDS; {limits.target} has {limits.lds}."
+        yield Finding("shape.lds", message)
+    if descriptor.vgpr_alloc > limits.registers:
+        message = f"The descriptor grants {descriptor.vgpr_alloc} vector registers; a wave can have {limits.registers}."
+        yield Finding("shape.registers", message)
+    if candidate.block_of[candidate.entry] != k0.block_of[k0.entry]:
+        yield Finding("shape.entry", "The kernel begins in another block than K0.", line=candidate.entry)
+    yield from _ends(candidate)
+    yield from _ranges(candidate, limits.branch_min, limits.branch_max)
+
+
+def _ends(candidate: Program) -> Iterator[Finding]:
+    """Blocks that run off the end of the code."""
+    for block in candidate.blocks:
+        last = candidate.lines[block.last - 1]
+        kind = control_kind(last.instruction)
+        expected = {"endpgm": 0, "branch": 1, "cbranch": 2}.get(kind, 1)
+        if len(block.successors) != expected:
+            message = f"Behind line {last.id}, `{last.instruction}`, the code runs on into what is no code."
+            yield Finding("shape.end", message, line=last.id)
+
+
+def _ranges(candidate: Program, low: int, high: int) -> Iterator[Finding]:
+    """Branches whose target is out of reach, with unassembled instructions counted as long ones."""
+    sizes = [_LONGEST if line.words is None else len(line.words) for line in candidate.lines]
+    starts = list(accumulate(sizes, initial=0))
+    if starts[-1] <= 4 * high:
+        return
+    for position, line in enumerate(candidate.lines):
+        if line.target is None:
+            continue
+        distance = (starts[candidate.position[line.target]] - starts[position + 1]) // 4
+        if not low <= distance <= high:
+            message = f"Line {line.id}, `{line.instruction}`, goes {distance} dwords; a branch reaches {low} to {high}."
+            yield Finding("shape.branch", message, line=line.id)
