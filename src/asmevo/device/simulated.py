@@ -9,15 +9,18 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from asmevo.codeobject import CodeObject
-from asmevo.device.contract import Device, Module, Outcome, RunLimits, Status, Timing
+from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
 from asmevo.device.worker import serve_device
-from asmevo.launch import Launch, MemoryImage
+from asmevo.launch import Launch, MemoryImage, build_image
 from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Executable, Limits, execute
-from asmevo.timing import chip
+from asmevo.timing import Estimate, chip, estimate, traces_needed
+from asmevo.verdict import UnsupportedError
 
 _MODULES = 16
 """Executables kept."""
+_IMAGES = 4
+"""Images of objective launches kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class SimDevice(Device):
         self._chip = chip(chip_name)
         self._cache = BlockCache()
         self._modules: OrderedDict[tuple[str, str | None], _Loaded] = OrderedDict()
+        self._images: OrderedDict[str, MemoryImage] = OrderedDict()
 
     def load(self, data: bytes, kernel: str | None = None) -> Module:
         module = Module(data, kernel)
@@ -77,10 +81,47 @@ class SimDevice(Device):
         )
 
     def time(self, module: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None) -> Timing:
-        raise NotImplementedError
+        loaded = self._loaded(module)
+        times: list[LaunchTime] = []
+        heat: dict[int, float] = {}
+        for launch in objective_of(launches):
+            found = self._estimate(loaded, launch, limits or RunLimits())
+            times.append(LaunchTime(launch.name, launch.weight, found.microseconds, found.to_json()))
+            for position, share in found.heat().items():
+                heat[position] = heat.get(position, 0.0) + share * launch.weight * found.microseconds
+        total = sum(t.weight * t.microseconds for t in times)
+        return Timing("modelled", tuple(times), {position: part / total for position, part in heat.items()})
+
+    def _estimate(self, loaded: _Loaded, launch: Launch, limits: RunLimits) -> Estimate:
+        """Trace a few workgroups of the launch and replay them on the chip's model."""
+        image = self._image(launch, loaded).copy()
+        image.load(loaded.program.source)
+        done = execute(
+            loaded.executable,
+            launch,
+            image,
+            limits=Limits(limits.instructions_per_wave),
+            workgroups=traces_needed(launch),
+            trace=True,
+        )
+        if Status(done.status) is not Status.DONE:
+            why = done.fault.message if done.fault else ""
+            raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {done.status}. {why}")
+        return estimate(loaded.program, launch, done.traces, self._chip)
+
+    def _image(self, launch: Launch, loaded: _Loaded) -> MemoryImage:
+        """Memory before an objective launch; kept, because inputs of real size take longer to make than to copy."""
+        found = self._images.get(launch.digest)
+        if found is None:
+            found = self._images[launch.digest] = build_image(launch, loaded.program.source, loaded.program.kernel)
+            while len(self._images) > _IMAGES:
+                self._images.popitem(last=False)
+        self._images.move_to_end(launch.digest)
+        return found
 
     def close(self) -> None:
         self._modules.clear()
+        self._images.clear()
 
     def describe(self) -> dict[str, Any]:
         return {"device": "simulator", "chip": self._chip.name, "timing": "modelled"}

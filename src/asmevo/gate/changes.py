@@ -76,23 +76,24 @@ def _out_of_order(places: list[tuple[int, int]]) -> Iterator[int]:
 def align(k0: Program, candidate: Program) -> Program:
     """The candidate with K0's ids on the lines that are the same, and new ids on the others.
 
-    Lines are matched in order by their text (branches by mnemonic); a line that is left over on both sides with the
-    same text is taken to have moved.
+    Lines are matched in order by their text (branches by mnemonic). Of what is left over, a line with the same text on
+    both sides is taken to have moved, and one with the same mnemonic at the same place to have been replaced.
     """
     old, new = ([_key(line) for line in program.lines] for program in (k0, candidate))
-    ids = {b: k0.lines[a].id for a, b in common(old, new)}
+    pairs = common(old, new)
+    ids = {b: k0.lines[a].id for a, b in pairs}
     taken = set(ids.values())
     spare: dict[str, deque[int]] = defaultdict(deque)
     for line, key in zip(k0.lines, old, strict=True):
         if line.id not in taken and line.target is None:
             spare[key].append(line.id)
-    fresh = k0.next_id
     for position, key in enumerate(new):
-        if position in ids:
-            continue
-        if spare[key]:
+        if position not in ids and spare[key]:
             ids[position] = spare[key].popleft()
-        else:
+    ids |= _replaced(k0, candidate, [*pairs, (len(old), len(new))], ids)
+    fresh = k0.next_id
+    for position in range(len(new)):
+        if position not in ids:
             ids[position], fresh = fresh, fresh + 1
     named = {line.id: ids[position] for position, line in enumerate(candidate.lines)}
     lines = tuple(
@@ -100,6 +101,25 @@ def align(k0: Program, candidate: Program) -> Program:
         for line in candidate.lines
     )
     return candidate.with_lines(lines, named[candidate.entry])
+
+
+def _replaced(k0: Program, candidate: Program, pairs: list[tuple[int, int]], ids: dict[int, int]) -> dict[int, int]:
+    """Ids for lines between two matched ones that face a line of K0 with the same mnemonic."""
+    taken, found = set(ids.values()), dict[int, int]()
+    a = b = 0
+    for next_a, next_b in pairs:
+        for position in range(b, next_b):
+            if position in ids:
+                continue
+            wanted = candidate.lines[position].instruction.mnemonic
+            while a < next_a and (k0.lines[a].id in taken or k0.lines[a].instruction.mnemonic != wanted):
+                a += 1
+            if a == next_a:
+                break
+            found[position] = k0.lines[a].id
+            a += 1
+        a, b = next_a + 1, next_b + 1
+    return found
 
 
 def _key(line: Line) -> str:

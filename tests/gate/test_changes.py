@@ -1,0 +1,166 @@
+"""What changed between two programs, and which of it must have been executed."""
+
+from collections import Counter
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asmevo.edit import Delete, Insert, Reorder, Replace, apply_all
+from asmevo.gate import align, changes, coverage
+from asmevo.gate.changes import common
+from asmevo.gate.resources import resources
+from asmevo.verdict import Verdict
+from programs import program_from_text
+
+K0 = program_from_text(
+    """
+    s_mov_b32 s2, 0
+top:
+    v_add_u32_e32 v1, 1, v1
+    v_mul_lo_u32 v2, v1, v1
+    v_xor_b32_e32 v3, v2, v1
+    s_add_u32 s2, s2, 1
+    s_cmp_lt_u32 s2, 8
+    s_cbranch_scc1 top
+    s_endpgm
+    s_nop 0
+    """
+)
+
+
+def after(*edits):
+    return apply_all(K0, edits)
+
+
+def all_of(program, but=()):
+    return Counter({i: 1 for i in range(len(program.lines)) if i not in but})
+
+
+def test_nothing_changed():
+    assert changes(K0, K0).empty
+    assert coverage(K0, K0, Counter(), Counter()).verdict is Verdict.TESTED
+
+
+def test_an_insertion_and_the_branch_that_now_goes_to_it():
+    found = changes(K0, after(Insert(1, "s_nop 1")))
+    assert found.edited == (1, 7) and not found.moved and not found.deleted
+
+
+def test_a_replacement():
+    assert changes(K0, after(Replace(2, "v_mul_lo_u32 v2, v1, v3"))).edited == (2,)
+
+
+def test_a_swap_marks_both_lines():
+    found = changes(K0, after(Reorder((3, 2))))
+    assert found.moved == (2, 3) and not found.edited
+
+
+def test_a_move_over_several_marks_them_all():
+    assert changes(K0, after(Reorder((4, 1, 2, 3)))).moved == (1, 2, 3, 4)
+
+
+def test_a_deletion_moves_branches_without_marking_them():
+    found = changes(K0, after(Delete((1,))))
+    assert found.deleted == (1,) and not found.edited and not found.moved
+
+
+def test_changes_must_be_executed():
+    edited = after(Replace(2, "v_mul_lo_u32 v2, v1, v3"))
+    assert coverage(K0, edited, all_of(edited), all_of(K0)).verdict is Verdict.TESTED
+    check = coverage(K0, edited, all_of(edited, {2}), all_of(K0))
+    assert check.verdict is Verdict.UNKNOWN
+    assert [f.line for f in check.findings] == [2] and "v_mul_lo_u32" in check.findings[0].message
+
+
+def test_both_sides_of_a_swap_must_be_executed():
+    edited = after(Reorder((3, 2)))
+    for missing in (2, 3):
+        assert coverage(K0, edited, all_of(edited, {missing}), all_of(K0)).verdict is Verdict.UNKNOWN
+
+
+def test_a_deleted_line_must_have_been_executed_in_k0():
+    edited = after(Delete((3,)))
+    assert coverage(K0, edited, all_of(edited), all_of(K0)).verdict is Verdict.TESTED
+    assert coverage(K0, edited, all_of(edited), all_of(K0, {3})).verdict is Verdict.UNKNOWN
+
+
+EDITS = st.lists(
+    st.sampled_from(
+        [
+            Insert(3, "s_nop 1"),
+            Insert(1, ("v_mov_b32_e32 v7, v1", "s_nop 0")),
+            Delete((8,)),
+            Delete((0,)),
+            Replace(2, "v_mul_lo_u32 v2, v1, v3"),
+            Reorder((5, 4)),
+        ]
+    ),
+    unique_by=str,
+)
+
+
+@given(EDITS)
+def test_aligning_bytes_finds_what_edits_did(edits):
+    """With ids forgotten, the same lines are found again, or at least never fewer."""
+    edited = after(*edits)
+    forgotten = program_from_text(text_of(edited))
+    found = changes(K0, align(K0, forgotten))
+    known = changes(K0, edited)
+    assert found.empty == known.empty
+    assert len(found.deleted) - len(found.edited) == len(known.deleted) - len(known.edited) or known.moved
+    same = K0.with_lines(align(K0, forgotten).lines, align(K0, forgotten).entry)
+    assert text_of(same) == text_of(edited)
+
+
+def text_of(program):
+    """Listing with labels by position, so that ids do not matter."""
+    labels = {line.target for line in program.lines if line.target is not None}
+    out = []
+    for position, line in enumerate(program.lines):
+        if line.id in labels:
+            out.append(f"L{position}:")
+        at = None if line.target is None else program.position[line.target]
+        out.append(line.instruction.text if at is None else f"{line.instruction.mnemonic} L{at}")
+    return "\n".join(out)
+
+
+def test_a_moved_line_keeps_its_id_when_only_bytes_are_known():
+    edited = after(Reorder((4, 1, 2, 3)))
+    assert changes(K0, align(K0, program_from_text(text_of(edited)))).moved
+
+
+def longest(a, b):
+    table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            table[i + 1][j + 1] = table[i][j] + 1 if x == y else max(table[i][j + 1], table[i + 1][j])
+    return table[-1][-1]
+
+
+@given(st.text("abc", max_size=12), st.text("abc", max_size=12))
+def test_common_is_a_longest_common_subsequence(a, b):
+    pairs = common(a, b)
+    assert all(a[i] == b[j] for i, j in pairs)
+    assert all(x[0] < y[0] and x[1] < y[1] for x, y in pairwise(pairs))
+    assert len(pairs) == longest(a, b)
+
+
+def test_registers_beyond_the_granted_ones():
+    def verdict(text):
+        return resources(K0, after(Replace(2, text))).verdict
+
+    assert verdict("v_mov_b32_e32 v63, v1") is Verdict.TESTED
+    assert verdict("v_mov_b32_e32 v64, v1") is Verdict.REFUTED
+    assert verdict("v_mfma_f32_4x4x1_16b_f32 v[62:65], v1, v2, v[62:65]") is Verdict.REFUTED
+    assert verdict("v_accvgpr_write_b32 a63, v1") is Verdict.TESTED
+    assert verdict("v_accvgpr_write_b32 a64, v1") is Verdict.REFUTED
+    assert verdict("s_mov_b32 vcc_lo, 0") is Verdict.TESTED
+
+
+def test_k0s_own_excess_is_not_held_against_a_candidate():
+    k0 = program_from_text("v_mov_b32_e32 v70, 0\ns_endpgm")
+    edited, _ = Insert(1, "v_mov_b32_e32 v70, 1").apply(k0)
+    assert resources(k0, edited).verdict is Verdict.TESTED
+    edited, _ = Insert(1, "v_mov_b32_e32 v71, 1").apply(k0)
+    assert resources(k0, edited).verdict is Verdict.REFUTED
