@@ -1,7 +1,8 @@
 """The steps from which compilers build IEEE division: `v_div_scale`, `v_div_fmas`, `v_div_fixup`.
 
 A quotient n/d near the ends of the range is computed from a scaled numerator or denominator; VCC remembers that the
-quotient must be scaled back. Source: CDNA3 ISA, VOP3; its text for `v_div_fmas` leaves out the direction of the scale.
+quotient must be scaled back. Source: CDNA3 ISA, VOP3, read so that the sequence divides: its text gives `v_div_fmas` no
+direction, scales a huge denominator up where the quotient is tiny, and lets a NaN estimate of a huge quotient through.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def scale(o: Algebra, d: Division, a: Value, denominator: Value, numerator: Valu
     # Later lines take precedence over earlier ones.
     result = o.select(tiny_numerator, up, a)
     result = o.select(small_quotient, if_numerator, result)
-    result = o.select(small_reciprocal, o.select(small_quotient, if_denominator, down), result)
+    lowered_denominator = o.select(o.fcmp("oeq", a, denominator), down, a)
+    result = o.select(small_reciprocal, o.select(small_quotient, lowered_denominator, down), result)
     result = o.select(small_denominator, up, result)
     result = o.select(large_quotient, if_denominator, result)
     result = o.select(either_zero, _quiet_nan(o, bits), result)
@@ -115,7 +117,9 @@ def fixup(o: Algebra, d: Division, quotient: Value, denominator: Value, numerato
     difference = o.sub(exponent(o, numerator, bits), exponent(o, denominator, bits))
     too_small = o.icmp("slt", difference, o.const(-d.underflow, bits))
 
-    result = o.select(too_small, signed(zero), signed(quotient))
+    # An estimate of a quotient beyond the range overflows on the way and ends as a NaN: then the answer is infinite.
+    result = o.select(is_nan(o, quotient), signed(infinity), signed(quotient))
+    result = o.select(too_small, signed(zero), result)
     result = o.select(o.or_(denominator_inf, numerator_zero), signed(zero), result)
     result = o.select(o.or_(denominator_zero, numerator_inf), signed(infinity), result)
     undefined = o.or_(o.and_(denominator_zero, numerator_zero), o.and_(denominator_inf, numerator_inf))
