@@ -12,6 +12,8 @@ from asmevo.isa.operands import Operand, Word, parse_operand
 
 _SUFFIX = re.compile(r"_(e32|e64|sdwa|dpp|e64_dpp)$")
 _SPLIT = re.compile(r",\s*(?![^\[(]*[\])])")
+_CACHE_CONTROL = ("buffer_inv", "buffer_wbl2")
+"""Opcodes that print scope bits and no operands."""
 _TEXT_OPERANDS = ("s_waitcnt", "s_setreg", "s_getreg", "s_sendmsg")
 
 
@@ -68,7 +70,7 @@ def parse_instruction(text: str) -> Instruction:
     modifiers: dict[str, str] = {}
     for position, part in enumerate(_SPLIT.split(rest) if rest else ()):
         first, *more = part.split()
-        if _is_modifier(first) and position:
+        if (_is_modifier(first) and position) or mnemonic in _CACHE_CONTROL:
             more.insert(0, first)
         else:
             parsed.append(parse_operand(first))
