@@ -6,8 +6,13 @@ import typer
 
 from asmevo.cli.coverage import coverage
 from asmevo.cli.inspect import inspect
+from asmevo.cli.optimize import optimize
 from asmevo.cli.rebuild import rebuild
 from asmevo.cli.recover import recover
+from asmevo.cli.resume import resume
+from asmevo.cli.run import run
+from asmevo.cli.show import show
+from asmevo.cli.verify import verify
 
 app = typer.Typer(
     name="asmevo",
@@ -18,5 +23,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, coverage, recover, rebuild):
+for verb in (inspect, coverage, recover, rebuild, run, verify, optimize, resume, show):
     app.command()(verb)

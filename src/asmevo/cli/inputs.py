@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from asmevo.codeobject import CodeObject
+from asmevo.edit import Edit
+from asmevo.gate import check_certificate, evidence
 from asmevo.launch import Launch, load_launches
 from asmevo.program import Program, recover
 from asmevo.verdict import InputError
@@ -37,6 +41,19 @@ def read_object(path: Path) -> CodeObject:
 def read_program(path: Path, kernel: str | None = None) -> Program:
     """The recovered program of one kernel of a file."""
     return recover(read_object(path), kernel)
+
+
+def read_certificate(path: Path, k0: CodeObject, candidate: CodeObject) -> tuple[Sequence[Edit], Sequence[Launch]]:
+    """Edits and launches of a certificate of these two objects. Raises `InputError` when it is damaged or of others."""
+    try:
+        value = cast("object", json.loads(read_text(path)))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON ({error}); give a certificate of `optimize` or `verify`.") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path} is not a certificate; give one that `optimize` or `verify` wrote.")
+    table = cast("dict[str, Any]", value)
+    check_certificate(table, k0, candidate)
+    return evidence(table)
 
 
 def read_launches(paths: Sequence[Path]) -> tuple[Launch, ...]:

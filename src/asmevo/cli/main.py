@@ -12,10 +12,9 @@ from typer import Exit
 from typer.exceptions import TyperException
 
 from asmevo.cli.app import app
-from asmevo.store.files import disk
+from asmevo.cli.output import INTERRUPTED
+from asmevo.store import disk
 from asmevo.verdict import AsmEvoError, EnvironmentError_, UsageError
-
-INTERRUPTED = 130
 
 
 def main() -> NoReturn:

@@ -6,14 +6,25 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from asmevo.report import summary_text
+from asmevo.search import RunSummary
 from asmevo.store import write_atomic
+
+INTERRUPTED = 130
+"""Exit code of a search stopped with Ctrl-C."""
 
 
 def emit(value: Mapping[str, Any], text: Callable[[], str], as_json: bool) -> None:
     """Print the JSON object on one line, or the text."""
     print(json.dumps(_plain(value), ensure_ascii=False) if as_json else text().rstrip("\n"))
+
+
+def emit_summary(summary: RunSummary, as_json: bool) -> int:
+    """Print what a search found; the exit code says whether it was interrupted."""
+    emit(summary.to_json(), lambda: summary_text(summary), as_json)
+    return INTERRUPTED if summary.interrupted else 0
 
 
 def write(path: Path, data: bytes | str) -> None:
@@ -24,9 +35,9 @@ def write(path: Path, data: bytes | str) -> None:
 def _plain(value: Any) -> Any:
     """JSON has no NaN and no infinity: they become null, as an absent figure."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item) for item in cast("list[Any]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

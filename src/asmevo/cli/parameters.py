@@ -23,3 +23,9 @@ Json = Annotated[bool, Option("--json", help="Print one JSON object instead of t
 Output = Annotated[Path | None, Option("--output", "-o", help="File to write; standard output without it.")]
 
 CHIP = "mi300x"
+
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Show no progress.")]
+JsonLines = Annotated[bool, Option("--json-lines", help="Print each step, and the result, as a line of JSON.")]
+Budget = Annotated[int | None, Option("--budget", "-n", help="Most candidates to try.", min=0)]
+Seconds = Annotated[float | None, Option("--time", "-t", help="Most seconds to search.", min=0)]
+RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder of a run.", show_default=False)]

@@ -1,7 +1,7 @@
 """The gate: what admits a candidate."""
 
 from asmevo.gate.baseline import Baseline
-from asmevo.gate.certificate import canonical, certificate, check_certificate, tools
+from asmevo.gate.certificate import canonical, certificate, check_certificate, evidence, tools
 from asmevo.gate.changes import Changes, align, changes
 from asmevo.gate.coverage import coverage
 from asmevo.gate.differential import differential
@@ -23,6 +23,7 @@ __all__ = [
     "check_certificate",
     "coverage",
     "differential",
+    "evidence",
     "resources",
     "tools",
     "verify",

@@ -7,16 +7,18 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from asmevo.codeobject import CodeObject
-from asmevo.edit import Edit
+from asmevo.edit import Edit, from_json
 from asmevo.gate.report import Report
 from asmevo.isa import Toolchain
-from asmevo.launch import POISONS, Launch, build_image
+from asmevo.launch import POISONS, Launch, build_image, launch_from_json
 from asmevo.verdict import InputError
 
 FORMAT = "asmevo.certificate/1"
+_LAUNCH_HASHES = ("digest", "memory_sha256")
 _LIBRARIES = ("asmevo", "numpy", "llvmlite", "numba")
 
 
@@ -63,6 +65,13 @@ def check_certificate(value: Mapping[str, Any], k0: CodeObject, candidate: CodeO
     for word, obj in (("k0", k0), ("candidate", candidate)):
         if value[word]["sha256"] != obj.sha256:
             raise InputError(f"The certificate is about another {word}: its hash is {value[word]['sha256']}.")
+
+
+def evidence(value: Mapping[str, Any]) -> tuple[tuple[Edit, ...], tuple[Launch, ...]]:
+    """The edits and launches of a certificate that `check_certificate` accepted."""
+    plain = ({k: v for k, v in launch.items() if k not in _LAUNCH_HASHES} for launch in value["launches"])
+    launches = tuple(launch_from_json(table, Path(), "the certificate") for table in plain)
+    return tuple(from_json(edit) for edit in value["edits"]), launches
 
 
 def tools() -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from asmevo.gate import Report
 from asmevo.program import Program
 from asmevo.verdict import Check, Finding
 
@@ -29,3 +30,8 @@ def _finding(finding: Finding, program: Program | None) -> str:
         text = f" `{program.line(finding.line).instruction.text}`" if program is not None and known else ""
         where = f" at line {finding.line}{text}"
     return f"{finding.severity.value} {finding.rule}{where}: {finding.message}"
+
+
+def verification_text(report: Report) -> str:
+    """All checks, and the verdict as the last line."""
+    return f"{checks_text(report.checks)}\n{report.verdict}"

@@ -5,43 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from asmevo.device import Device
+from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
 from asmevo.launch import Launch, launch_from_json
-from asmevo.program import Program
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Progress, silent
 from asmevo.search.settings import Settings
 from asmevo.search.summary import RunSummary
 from asmevo.store import Attempt, Run, Store
 from asmevo.verdict import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceTime:
-    """A time that a device gave, with heat by line id."""
-
-    microseconds: float
-    source: str
-    heat: Mapping[int, float]
-
-
-class DeviceTimer:
-    """Times candidates on a device, over the objective launches of a set."""
-
-    def __init__(self, device: Device, launches: Sequence[Launch], kernel: str | None = None) -> None:
-        self._device, self._launches, self._kernel = device, tuple(launches), kernel
-
-    def time(self, candidate: bytes, program: Program) -> DeviceTime:
-        timing = self._device.time(self._device.load(candidate, self._kernel), self._launches)
-        heat = {program.lines[position].id: share for position, share in timing.heat.items()}
-        return DeviceTime(timing.microseconds, timing.source, heat)
 
 
 def start(
@@ -72,20 +49,16 @@ def start(
         return _search(store, launches, device, settings, progress)
 
 
-def resume(
-    folder: Path,
-    device: Device,
-    *,
-    attempts: int | None = None,
-    seconds: float | None = None,
-    progress: Progress = silent,
-) -> RunSummary:
-    """Go on with an interrupted or killed run; `attempts` and `seconds` replace its budgets where they are given."""
+def resume(folder: Path, device: Device, settings: Settings, *, progress: Progress = silent) -> RunSummary:
+    """Go on with an interrupted or killed run; of the settings only the budgets may differ from the run's."""
     with Store.open(folder, time.time, write=True) as store:
-        settings = Settings.from_json(store.run.settings)
-        if attempts is not None or seconds is not None:
-            settings = replace(settings, attempts=attempts, seconds=seconds)
         return _search(store, run_launches(store), device, settings, progress)
+
+
+def run_settings(folder: Path, attempts: int | None = None, seconds: float | None = None) -> tuple[str, Settings]:
+    """Chip and settings of a run, with new budgets where either is given."""
+    with Store.open(folder, time.time) as store:
+        return store.run.chip, Settings.from_json(store.run.settings).with_budgets(attempts, seconds)
 
 
 def run_launches(store: Store) -> tuple[Launch, ...]:
@@ -116,7 +89,7 @@ def _search(
     return optimize(
         store,
         gate,
-        DeviceTimer(device, launches, kernel),
+        ObjectiveTimer(device, launches, kernel=kernel),
         clock=time.monotonic,
         settings=settings,
         kernel=kernel,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 from asmevo.verdict import UsageError
@@ -47,6 +47,10 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"strategies": list(self.strategies)}
+
+    def with_budgets(self, attempts: int | None, seconds: float | None) -> Self:
+        """The settings with these two budgets, when either is given; one that is None is then no limit."""
+        return self if attempts is None and seconds is None else replace(self, attempts=attempts, seconds=seconds)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:

@@ -1,0 +1,41 @@
+"""`asmevo optimize`: search for a faster candidate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from asmevo.cli.inputs import read_file, read_launches
+from asmevo.cli.output import emit_summary
+from asmevo.cli.parameters import CHIP, Budget, ChipName, Json, JsonLines, LaunchPaths, ObjectPath, Quiet, Seconds
+from asmevo.cli.progress import watching
+from asmevo.device import simulator
+from asmevo.search import Settings, start
+
+
+def optimize(
+    k0: ObjectPath,
+    launch: LaunchPaths,
+    budget: Budget = None,
+    seconds: Seconds = None,
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
+    out: Annotated[Path | None, Option(help="Run folder; without it runs/<name of K0>.")] = None,
+    chip: ChipName = CHIP,
+    quiet: Quiet = False,
+    json_lines: JsonLines = False,
+    json: Json = False,
+) -> int:
+    """Search for a faster object that behaves like K0 on every launch.
+
+    Ends at a budget (200 candidates where none is given) or when nothing new is left to try. Ctrl-C stops cleanly, and
+    `asmevo resume` goes on. A seed with a budget in candidates gives the same lineage on every machine. A faster
+    object is written into the run folder with its certificate.
+    """
+    folder = out or Path("runs") / k0.stem
+    settings = Settings(seed=seed).with_budgets(budget, seconds)
+    data, launches = read_file(k0), read_launches(launch)
+    with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
+        summary = start(folder, data, launches, device, chip=chip, settings=settings, progress=progress)
+    return emit_summary(summary, json or json_lines)

@@ -1,0 +1,28 @@
+"""`asmevo resume`: go on with a run."""
+
+from __future__ import annotations
+
+from asmevo.cli.output import emit_summary
+from asmevo.cli.parameters import Budget, Json, JsonLines, Quiet, RunFolder, Seconds
+from asmevo.cli.progress import watching
+from asmevo.device import simulator
+from asmevo.search import resume as go_on
+from asmevo.search import run_settings
+
+
+def resume(
+    run: RunFolder,
+    budget: Budget = None,
+    seconds: Seconds = None,
+    quiet: Quiet = False,
+    json_lines: JsonLines = False,
+    json: Json = False,
+) -> int:
+    """Go on with a run that was interrupted, killed, or whose budget was too small.
+
+    The budgets are those of the run unless new ones are given; they count what the run has used already.
+    """
+    chip, settings = run_settings(run, budget, seconds)
+    with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
+        summary = go_on(run, device, settings, progress=progress)
+    return emit_summary(summary, json or json_lines)

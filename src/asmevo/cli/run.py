@@ -1,0 +1,54 @@
+"""`asmevo run`: execute launches on the simulated device."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from typer import Option
+
+from asmevo.cli.inputs import read_launches, read_object
+from asmevo.cli.output import emit, write
+from asmevo.cli.parameters import CHIP, Json, LaunchPaths, ObjectPath
+from asmevo.device import RunLimits, simulator
+from asmevo.launch import Launch, MemoryImage, build_image
+from asmevo.report import execution_facts, execution_text
+from asmevo.verdict import Verdict, weakest
+
+
+def run(
+    k0: ObjectPath,
+    launch: LaunchPaths,
+    out: Annotated[Path | None, Option(help="Folder for the results, one .npy file for each buffer written.")] = None,
+    limit: Annotated[float, Option("--limit", help="Most seconds for one launch.", min=0)] = 600.0,
+    json: Json = False,
+) -> int:
+    """Execute launches on the simulator and compare with numpy where the launch has a recipe.
+
+    Exit code 1 when the kernel faults or differs from the reference, 3 when the device gave no answer.
+    """
+    obj, launches = read_object(k0), read_launches(launch)
+    results: list[dict[str, Any]] = []
+    with simulator(CHIP) as device:
+        for one in launches:
+            image = build_image(one, obj)
+            outcome = device.run(device.load(obj.data, one.kernel), one, image, limits=RunLimits(seconds=limit))
+            agreement = one.recipe.expectation().compare(image) if one.recipe and outcome.done else None
+            results.append(execution_facts(one, outcome, agreement))
+            if out is not None and outcome.done:
+                _save(out, one, image)
+    verdict = weakest(Verdict(result["verdict"]) for result in results)
+    facts = {"verdict": verdict.value, "launches": results}
+    emit(facts, lambda: "\n".join(execution_text(result) for result in results), json)
+    return verdict.exit_code
+
+
+def _save(folder: Path, launch: Launch, image: MemoryImage) -> None:
+    """The codes of every buffer that is a result: bf16 as uint16, fp8 as uint8."""
+    for place in image.placements:
+        if place.role != "in":
+            data = io.BytesIO()
+            np.save(data, image.buffer(place.name))
+            write(folder / f"{launch.name}.{place.name}.npy", data.getvalue())

@@ -1,0 +1,112 @@
+"""A run as its store tells it: what was tried, what was admitted, and the lineage with its diffs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from asmevo.codeobject import CodeObject
+from asmevo.edit import apply_all, from_json
+from asmevo.program import Program, recover
+from asmevo.report.diff import diff
+from asmevo.report.figures import basis_text, gain_text, time_text
+from asmevo.report.table import table
+from asmevo.store import Attempt, Store
+
+
+def run_facts(store: Store, kernel: str | None = None) -> dict[str, Any]:
+    """The run as JSON: settings, counts by verdict and by strategy, and the lineage, each commit with its diff.
+
+    `kernel` names the kernel of an object that has several. Times are microseconds of the weighted objective.
+    """
+    attempts = store.attempts()
+    k0, tried = attempts[:1], attempts[1:]
+    program = recover(CodeObject.parse(store.blobs.get(store.run.k0)), kernel)
+    return {
+        "folder": str(store.folder),
+        "k0_sha256": store.run.k0,
+        "kernel": program.kernel.name,
+        "chip": store.run.chip,
+        "seed": store.run.seed,
+        "settings": dict(store.run.settings),
+        "versions": dict(store.run.versions),
+        "source": k0[0].source if k0 else "",
+        "k0_us": k0[0].microseconds if k0 else None,
+        "attempts": len(tried),
+        "verdicts": dict(Counter(a.verdict.value for a in tried)),
+        "strategies": _by_strategy(store, tried),
+        "lineage": _lineage(store, program),
+        "files": sorted(p.name for p in store.folder.iterdir() if p.suffix in (".co", ".json")),
+    }
+
+
+def _by_strategy(store: Store, attempts: list[Attempt]) -> dict[str, dict[str, int]]:
+    commits = {commit.attempt for commit in store.commits()}
+    out: dict[str, dict[str, int]] = {}
+    for attempt in attempts:
+        row = out.setdefault(attempt.strategy, {"attempts": 0, "admitted": 0, "commits": 0})
+        row["attempts"] += 1
+        row["admitted"] += attempt.verdict.admitted
+        row["commits"] += attempt.ordinal in commits
+    return out
+
+
+def _lineage(store: Store, k0: Program) -> list[dict[str, Any]]:
+    """One entry for each commit. A commit may stand on an attempt that is none: the diff is between commits."""
+    out: list[dict[str, Any]] = []
+    before = k0
+    for commit in store.commits():
+        attempt = store.attempt(commit.attempt)
+        edits = [from_json(edit) for step in store.chain(commit.attempt) for edit in step.edits]
+        program = apply_all(k0, edits)
+        out.append(
+            {
+                "number": commit.number,
+                "attempt": attempt.ordinal,
+                "strategy": attempt.strategy,
+                "note": attempt.note,
+                "verdict": attempt.verdict.value,
+                "us": commit.microseconds,
+                "sha256": attempt.candidate,
+                "diff": diff(before, program),
+            }
+        )
+        before = program
+    return out
+
+
+def run_text(facts: dict[str, Any]) -> str:
+    """The run for a person: head, what each strategy did, and the lineage as a review would show it."""
+    source, k0_us = facts["source"], facts["k0_us"]
+    out = [
+        f"run      {facts['folder']}",
+        f"kernel   {facts['kernel']} (sha256 {facts['k0_sha256'][:16]})",
+        f"seed     {facts['seed']}",
+        f"tried    {facts['attempts']} candidates: " + (counts_text(facts["verdicts"]) or "none yet"),
+        basis_text(source, facts["chip"]),
+        "",
+    ]
+    rows = [[name, *(str(n) for n in counts.values())] for name, counts in facts["strategies"].items()]
+    out += [table(["strategy", "attempts", "admitted", "commits"], rows), ""] if rows else []
+    out.append(f"K0  {time_text(k0_us, source)}")
+    before = k0_us
+    for commit in facts["lineage"]:
+        out += [
+            "",
+            f"commit {commit['number']} (attempt {commit['attempt']}, {commit['strategy']}): {commit['verdict']}, "
+            f"{time_text(commit['us'], source)}, {gain_text(before, commit['us'])}",
+            f"    {commit['note']}",
+            commit["diff"],
+        ]
+        before = commit["us"]
+    if facts["lineage"]:
+        out += ["", f"in all  {time_text(before, source)}, {gain_text(k0_us, before)} against K0"]
+    else:
+        out.append("no admitted candidate was faster")
+    return "\n".join(out)
+
+
+def counts_text(verdicts: Mapping[str, int]) -> str:
+    """`12 TESTED, 3 REFUTED`, in the order of the numbers."""
+    return ", ".join(f"{n} {name}" for name, n in sorted(verdicts.items(), key=lambda item: (-item[1], item[0])))
