@@ -1,1 +1,8 @@
+"""The simulator: executes gfx942 code on the CPU."""
 
+from asmevo.sim.cache import BlockCache
+from asmevo.sim.executable import Executable
+from asmevo.sim.execute import execute
+from asmevo.sim.results import Execution, Limits, WaveTrace
+
+__all__ = ["BlockCache", "Executable", "Execution", "Limits", "WaveTrace", "execute"]

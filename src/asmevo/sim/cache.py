@@ -1,0 +1,174 @@
+"""Compiled code by content: blocks and the runtime functions they call, in memory and on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from threading import RLock
+
+import asmevo.isa
+from asmevo.isa import Instruction, MatrixRow, rows
+from asmevo.sim.block import ENTRY, block_module
+from asmevo.sim.ir import Module
+from asmevo.sim.native import Compiler, Host, Library, linker, llvm
+from asmevo.sim.options import Options
+from asmevo.sim.runtime import core_module
+from asmevo.sim.runtime.addresses import ZEROS
+from asmevo.sim.runtime.matrix import Shape, product_module
+from asmevo.sim.runtime.unpack import ELEMENT_BITS, unpack_module, unpack_name
+
+
+@cache
+def engine_digest() -> str:
+    """Hash of everything that decides what code looks like: this package, the opcode table, and LLVM's version."""
+    h = hashlib.sha256(repr(llvm.llvm_version_info).encode())
+    for package in (Path(__file__).parent, Path(asmevo.isa.__file__).parent):
+        for path in sorted(package.rglob("*.py")):
+            h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+@cache
+def _products() -> dict[str, Shape]:
+    shapes = (Shape.of(row) for row in rows().values() if isinstance(row, MatrixRow))
+    return {shape.name: shape for shape in shapes}
+
+
+def user_folder() -> Path:
+    """Where runtime functions are kept between processes: `$XDG_CACHE_HOME/asmevo`, else `~/.cache/asmevo`."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "asmevo"
+
+
+class Code:
+    """A function in the process; callable while this value lives."""
+
+    def __init__(self, library: Library, name: str, needs: tuple[Code, ...]) -> None:
+        self.address = library.addresses[name]
+        self._library = library
+        self._needs = needs
+
+
+class BlockCache:
+    """Native code of blocks, found again by what they say. One for a process; thread-safe.
+
+    `folder` keeps blocks between processes as well. Runtime functions are always kept, in the user's cache folder, unless
+    that cannot be written. `compiled` counts compilations of blocks in this process.
+    """
+
+    def __init__(self, folder: Path | None = None, capacity: int = 8192) -> None:
+        self.folder = folder
+        self.capacity = capacity
+        self.compiled = 0
+        self._host = Host.this()
+        self._compiler = Compiler(self._host)
+        self._blocks: OrderedDict[str, Code] = OrderedDict()
+        self._symbols: dict[str, Code] = {}
+        self._lock = RLock()
+
+    def block(self, instructions: Sequence[Instruction], sizes: Sequence[int], variant: int, options: Options) -> Code:
+        """Code of a block; `sizes` are the encoded lengths of its instructions where they matter, else empty."""
+        key = self._key("block", repr((variant, options, tuple(sizes))), *(i.text for i in instructions))
+        with self._lock:
+            code = self._blocks.get(key)
+            if code is None:
+                ends = [sum(sizes[: i + 1]) for i in range(len(instructions))] if sizes else [0] * len(instructions)
+                code = self._load(key, self.folder, lambda: self._compile_block(instructions, ends, variant, options))
+                self._blocks[key] = code
+                while len(self._blocks) > self.capacity:
+                    self._blocks.popitem(last=False)
+            else:
+                self._blocks.move_to_end(key)
+            return code
+
+    def function(self, name: str) -> Code:
+        """A runtime function by its symbol."""
+        with self._lock:
+            if name not in self._symbols:
+                self._provide(name)
+            return self._symbols[name]
+
+    def _key(self, *parts: str) -> str:
+        h = hashlib.sha256(engine_digest().encode())
+        for part in (self._host.triple, self._host.cpu, self._host.features, *parts):
+            h.update(part.encode() + b"\0")
+        return h.hexdigest()
+
+    # --- blocks
+    def _compile_block(
+        self, instructions: Sequence[Instruction], ends: Sequence[int], variant: int, options: Options
+    ) -> tuple[Module, bytes]:
+        self.compiled += 1
+        module = block_module(instructions, ends, variant, options)
+        return module, self._compiler.compile(module.text, optimise=False)
+
+    def _load(self, key: str, folder: Path | None, make: Callable[[], tuple[Module, bytes]]) -> Code:
+        stored = _read(folder, key)
+        if stored is None:
+            module, data = make()
+            imports = sorted(module.imports)
+            _write(folder, key, imports, data)
+        else:
+            imports, data = stored
+        needs = tuple(self.function(name) for name in imports)
+        addresses = {name: code.address for name, code in zip(imports, needs, strict=True)}
+        return Code(linker().load([data], [ENTRY], addresses), ENTRY, needs)
+
+    # --- runtime functions
+    def _provide(self, name: str) -> None:
+        """Load the module that defines a runtime function."""
+        if name in _products():
+            module = product_module(_products()[name])
+        elif name in (unpack_name(e) for e in ELEMENT_BITS):
+            module = unpack_module(name.removeprefix(unpack_name("")))
+        else:
+            module = core_module(self._host.architecture)
+        exports = sorted(module.defined | ({ZEROS.removeprefix("@")} if ZEROS in module.text else set()))
+        key = self._key("runtime", module.text)
+        stored = _read(user_folder(), key)
+        if stored is None:
+            data = self._compiler.compile(module.text, optimise=True)
+            _write(user_folder(), key, [], data)
+        else:
+            data = stored[1]
+        library = linker().load([data], exports, {})
+        for symbol in exports:
+            self._symbols[symbol] = Code(library, symbol, ())
+
+
+def _read(folder: Path | None, key: str) -> tuple[list[str], bytes] | None:
+    """Imports and object from a cache file; None when it is missing or damaged."""
+    if folder is None:
+        return None
+    try:
+        content = (folder / f"{key}.obj").read_bytes()
+    except OSError:
+        return None
+    head, _, data = content.partition(b"\n")
+    try:
+        facts = json.loads(head)
+    except ValueError:
+        return None
+    if not isinstance(facts, dict) or facts.get("sha256") != hashlib.sha256(data).hexdigest():
+        return None
+    return [str(name) for name in facts["imports"]], data
+
+
+def _write(folder: Path | None, key: str, imports: Sequence[str], data: bytes) -> None:
+    """Keep an object for other processes; a folder that cannot be written only costs time."""
+    if folder is None:
+        return
+    head = json.dumps({"imports": list(imports), "sha256": hashlib.sha256(data).hexdigest()}).encode()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as f:
+            f.write(head + b"\n" + data)
+        os.replace(f.name, folder / f"{key}.obj")
+    except OSError:
+        return

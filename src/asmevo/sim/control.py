@@ -1,0 +1,106 @@
+"""Emission of branches, waits and the state of the wave."""
+
+from __future__ import annotations
+
+import re
+
+from asmevo.isa import ControlRow, Instruction, Reg, Word
+from asmevo.isa.registers import EXEC_LO, MODE, VCC_LO
+from asmevo.sim.ir import Value, constant
+from asmevo.sim.layout import FAULTS, WAVE, WORKER
+from asmevo.sim.options import Options
+from asmevo.sim.registers import STATE, Registers
+from asmevo.sim.scalars import read_scalar
+from asmevo.verdict import UnsupportedError
+
+_NOTHING = {
+    "nop", "waitcnt", "sleep", "setprio", "wakeup", "barrier", "endpgm", "branch", "cache", "message", "perflevel",
+    "trace", "gpr_idx_off",
+}  # fmt: skip
+"""Kinds without an effect on registers; what barriers, ends and branches do follows from the block's kind."""
+
+_HARDWARE = re.compile(r"hwreg\((\w+)(?:,\s*(\d+),\s*(\d+))?\)")
+
+
+class ControlEmitter:
+    """Emits control instructions; a conditional branch gives the block's result."""
+
+    def __init__(self, registers: Registers, options: Options) -> None:
+        self.r = registers
+        self.b = registers.b
+        self.options = options
+
+    def emit(self, instruction: Instruction, row: ControlRow, at: int, end: int) -> str | None:
+        """One instruction; for a conditional branch, an i32 that says whether it is taken."""
+        if row.kind in _NOTHING:
+            return None
+        if row.kind == "cbranch":
+            return self._condition(instruction)
+        if row.kind == "getpc":
+            self._getpc(instruction, end)
+        elif row.kind == "clock":
+            self._clock(instruction)
+        elif row.kind == "setvskip":
+            self._setvskip(instruction)
+        elif row.kind == "getreg":
+            self._getreg(instruction)
+        elif row.kind in ("trap", "halt"):
+            self._fault(at)
+        else:
+            raise UnsupportedError(f"`{instruction}` is a control instruction that the simulator does not model.")
+        return None
+
+    def _condition(self, instruction: Instruction) -> str:
+        o, r = self.r.scalar, self.r
+        name = instruction.base.removeprefix("s_cbranch_")
+        if name in ("scc0", "scc1"):
+            holds = r.scc() if name == "scc1" else o.not_(r.scc())
+        elif name in ("vccz", "vccnz", "execz", "execnz"):
+            bits = r.pair(VCC_LO if name.startswith("vcc") else EXEC_LO)
+            holds = o.icmp("ne" if name.endswith("nz") else "eq", bits, o.const(0, 64))
+        else:
+            raise UnsupportedError(f"`{instruction}` is a branch that the simulator does not model.")
+        return o.zext(holds, 32).text
+
+    def _target(self, instruction: Instruction) -> int:
+        target = instruction.operands[0]
+        if not isinstance(target, Reg) or not target.is_scalar:
+            raise UnsupportedError(f"`{instruction}` has a result that is not a scalar register.")
+        return target.first
+
+    def _getpc(self, instruction: Instruction, end: int) -> None:
+        """Address of the next instruction: the block's own address, which the worker knows, and a distance."""
+        b = self.b
+        worker = b.load("ptr", b.at(STATE, WAVE["worker"].offset), 8)
+        table = b.load("ptr", b.at(worker, WORKER["addresses"].offset), 8)
+        chunk = b.cast("zext", b.load("i32", b.at(STATE, WAVE["chunk"].offset), 4), "i32", "i64")
+        start = Value(b.load("i64", b.at(table, chunk, 8), 8), "i", 64, 1)
+        self.r.set_pair(self._target(instruction), self.r.scalar.add(start, constant(end, 64)))
+
+    def _clock(self, instruction: Instruction) -> None:
+        """Instructions executed so far stand for the clock."""
+        count = self.b.load("i64", self.b.at(STATE, WAVE["count"].offset), 8)
+        self.r.set_pair(self._target(instruction), Value(count, "i", 64, 1))
+
+    def _setvskip(self, instruction: Instruction) -> None:
+        """Bit S1[4:0] of S0 turns skipping of vector instructions on."""
+        o = self.r.scalar
+        word, index = (read_scalar(self.r, operand, "u32", instruction) for operand in instruction.operands)
+        bit = o.and_(o.lshr(word, o.and_(index, o.const(31))), o.const(1))
+        self.b.store("i32", bit.text, self.b.at(STATE, WAVE["vskip"].offset), 4)
+
+    def _getreg(self, instruction: Instruction) -> None:
+        """MODE as the kernel started with it; the other hardware registers say nothing here that code may depend on."""
+        source = instruction.operands[1]
+        m = _HARDWARE.match(source.text) if isinstance(source, Word) else None
+        if m is None or m[1] != "HW_REG_MODE":
+            raise UnsupportedError(f"`{instruction}` reads a hardware register that the simulator does not model.")
+        offset, size = int(m[2] or 0), int(m[3] or 32)
+        o = self.r.scalar
+        value = o.lshr(self.r.word(MODE), o.const(offset))
+        self.r.set_word(self._target(instruction), o.and_(value, o.const((1 << size) - 1)))
+
+    def _fault(self, at: int) -> None:
+        self.r.module.extern("sim_fault", "void", "ptr", "i32", "i32", "i32", "i64")
+        code = f"i32 {FAULTS.index('trap')}"
+        self.b.call("void", "sim_fault", f"ptr {STATE}", code, f"i32 {at}", "i32 -1", "i64 0")

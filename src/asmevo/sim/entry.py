@@ -1,0 +1,82 @@
+"""The registers of a wave when a kernel starts (LLVM `AMDGPUUsage`, "Initial Kernel Execution State", gfx942)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asmevo.codeobject import Descriptor
+from asmevo.isa.registers import MODE
+from asmevo.sim.layout import LANES, UNITS
+from asmevo.verdict import UnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class EntryState:
+    """What differs from wave to wave is the workgroup id, the work-item ids and which lanes exist."""
+
+    scalars: NDArray[np.uint32]
+    """[UNITS] initial scalar units, without workgroup ids."""
+    id_units: tuple[int, int, int]
+    """Scalar units of the workgroup ids x, y and z; -1 where the kernel does not want it."""
+    items: NDArray[np.uint32]
+    """[waves, LANES] packed work-item ids for v0."""
+    lanes: NDArray[np.uint64]
+    """[waves] EXEC."""
+
+
+def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int]) -> EntryState:
+    """State at the entry for a workgroup of `block` work-items whose arguments are at device address `kernarg`.
+
+    The kernel starts at its entry also when it declares preloaded arguments: there it finds code that loads them.
+    """
+    scalars = np.zeros(UNITS, np.uint32)
+    scalars[MODE] = _mode(descriptor)
+    unit = 0
+    for wanted, count, values in (
+        (descriptor.private_segment_buffer, 4, ()),
+        (descriptor.dispatch_ptr, 2, ()),
+        (descriptor.queue_ptr, 2, ()),
+        (descriptor.kernarg_segment_ptr, 2, (kernarg & 0xFFFFFFFF, kernarg >> 32)),
+        (descriptor.dispatch_id, 2, ()),
+        (descriptor.flat_scratch_init, 2, ()),
+        (descriptor.private_segment_size, 1, (descriptor.private_size,)),
+    ):
+        if wanted:
+            scalars[unit : unit + len(values)] = values
+            unit += count
+    unit = max(unit, descriptor.user_sgpr_count)
+    ids: list[int] = []
+    for wanted in (descriptor.workgroup_id_x, descriptor.workgroup_id_y, descriptor.workgroup_id_z):
+        ids.append(unit if wanted else -1)
+        unit += wanted
+    return EntryState(scalars, (ids[0], ids[1], ids[2]), _items(block), _lanes(block))
+
+
+def _mode(descriptor: Descriptor) -> int:
+    """The MODE register: rounding and denormals, DX10_CLAMP and IEEE."""
+    m = descriptor.float_mode
+    floats = m.round_f32 | m.round_f64 << 2 | m.denorm_f32 << 4 | m.denorm_f64 << 6
+    return floats | descriptor.dx10_clamp << 8 | descriptor.ieee << 9
+
+
+def _items(block: tuple[int, int, int]) -> NDArray[np.uint32]:
+    """x in bits 0-9, y in 10-19, z in 20-29; work-items are numbered x fastest."""
+    x, y, z = block
+    if max(block) > 1024 or x * y * z > 1024:
+        raise UnsupportedError(f"A workgroup of {x} x {y} x {z} work-items is larger than the hardware's 1024.")
+    waves = -(-x * y * z // LANES)
+    n = np.arange(waves * LANES, dtype=np.uint32)
+    packed = n % x | (n // x % y) << 10 | (n // (x * y)) << 20
+    return packed.reshape(waves, LANES).astype(np.uint32)
+
+
+def _lanes(block: tuple[int, int, int]) -> NDArray[np.uint64]:
+    total = block[0] * block[1] * block[2]
+    waves = -(-total // LANES)
+    lanes = np.full(waves, (1 << LANES) - 1, np.uint64)
+    if rest := total % LANES:
+        lanes[-1] = (1 << rest) - 1
+    return lanes

@@ -1,0 +1,95 @@
+"""A program ready to run: its blocks, and their native code as far as it has been needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asmevo.isa import Instruction
+from asmevo.program.program import Program, control_kind
+from asmevo.sim.block import refusal
+from asmevo.sim.cache import BlockCache, Code
+from asmevo.sim.chunks import Chunk, chunks_of
+from asmevo.sim.layout import VARIANTS
+from asmevo.sim.options import Options
+from asmevo.verdict import UnsupportedError
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A program with its blocks. Make one with `Executable.build`; running it compiles what is missing."""
+
+    program: Program
+    cache: BlockCache
+    options: Options
+    chunks: tuple[Chunk, ...]
+    entry: int
+    """Number of the first block."""
+    offsets: tuple[int, ...]
+    """Byte offset of each block in `.text`, where every line has been encoded; else empty."""
+    functions: NDArray[np.uint64]
+    """[VARIANTS, blocks] addresses of native code, 0 where it has not been compiled."""
+    _code: dict[tuple[int, int], Code] = field(default_factory=dict[tuple[int, int], Code])
+    _lock: Lock = field(default_factory=Lock)
+
+    @classmethod
+    def build(cls, program: Program, cache: BlockCache) -> Executable:
+        """Prepare a program. Raises `UnsupportedError` that names everything that cannot be executed."""
+        options = Options.of(program.kernel.descriptor)
+        _refuse_unknown(program, options)
+        chunks = chunks_of(program)
+        entry = next(n for n, c in enumerate(chunks) if c.first == program.position[program.entry])
+        functions = np.zeros((VARIANTS, len(chunks)), np.uint64)
+        return cls(program, cache, options, chunks, entry, _offsets(program, chunks), functions)
+
+    def instructions(self, chunk: int) -> Sequence[Instruction]:
+        """The instructions of a block."""
+        c = self.chunks[chunk]
+        return [line.instruction for line in self.program.lines[c.first : c.last]]
+
+    def compile(self, chunk: int, variant: int) -> None:
+        """Make sure that the native code of a block is there."""
+        with self._lock:
+            if self.functions[variant, chunk]:
+                return
+            c = self.chunks[chunk]
+            instructions = self.instructions(chunk)
+            sizes = self._sizes(c) if any(control_kind(i) == "getpc" for i in instructions) else ()
+            code = self.cache.block(instructions, sizes, variant, self.options)
+            self._code[chunk, variant] = code
+            self.functions[variant, chunk] = code.address
+
+    def _sizes(self, chunk: Chunk) -> tuple[int, ...]:
+        return tuple(len(line.words or b"") for line in self.program.lines[chunk.first : chunk.last])
+
+
+def _refuse_unknown(program: Program, options: Options) -> None:
+    reasons: dict[str, str] = {}
+    for block in program.blocks:
+        for line in program.lines[block.first : block.last]:
+            text = line.instruction.text
+            if text in reasons:
+                continue
+            if reason := refusal(line.instruction, options):
+                reasons[text] = reason
+    if reasons:
+        listed = " ".join(sorted(set(reasons.values())))
+        raise UnsupportedError(f"The simulator cannot execute {len(reasons)} kinds of instructions. {listed}")
+
+
+def _offsets(program: Program, chunks: tuple[Chunk, ...]) -> tuple[int, ...]:
+    """Byte offsets of blocks from the start of the code. Raises `UnsupportedError` when the code asks for its address."""
+    words = [line.words for line in program.lines]
+    if any(w is None for w in words):
+        asks = any(
+            control_kind(line.instruction) == "getpc" for b in program.blocks for line in program.lines[b.first : b.last]
+        )
+        if asks:
+            raise UnsupportedError("The code reads its own address and has lines without encoding; rebuild the program first.")
+        return ()
+    starts = np.concatenate([[0], np.cumsum([len(w or b"") for w in words])])
+    return tuple(int(starts[c.first]) for c in chunks)

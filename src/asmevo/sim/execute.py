@@ -1,0 +1,194 @@
+"""Running a launch: workers over its workgroups, compilation on demand, and the account of what happened."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asmevo.sim.entry import entry_state
+from asmevo.sim.executable import Executable
+from asmevo.sim.layout import ALL_DONE, FAULTED, FAULTS, LIMIT, MISSING, PARTIAL, TRACE_FULL, VARIANTS
+from asmevo.sim.results import Execution, Limits
+from asmevo.sim.traces import TraceCollector
+from asmevo.sim.worker import Entry, Shared, Worker, native_entry
+from asmevo.verdict import Finding, InputError
+
+
+class Memory(Protocol):
+    """What a run needs of a memory image."""
+
+    @property
+    def base(self) -> int: ...
+    @property
+    def data(self) -> NDArray[np.uint8]: ...
+    @property
+    def kernarg_address(self) -> int: ...
+    @property
+    def code_address(self) -> int: ...
+    @property
+    def poison(self) -> int: ...
+
+
+class Geometry(Protocol):
+    """What a run needs of a launch."""
+
+    @property
+    def grid(self) -> tuple[int, int, int]: ...
+    @property
+    def block(self) -> tuple[int, int, int]: ...
+    @property
+    def dynamic_lds(self) -> int: ...
+
+
+def execute(
+    executable: Executable,
+    launch: Geometry,
+    image: Memory,
+    *,
+    limits: Limits | None = None,
+    workgroups: Sequence[int] | None = None,
+    trace: bool = False,
+    threads: int = 1,
+) -> Execution:
+    """Run workgroups of a launch on a memory image, which it changes.
+
+    `workgroups` are linear numbers, x fastest; None runs the whole grid. Registers and LDS start as the image's poison
+    byte. One thread gives the same result every time; with more, the order of atomics depends on the machine.
+    """
+    started = time.process_time()
+    limits = limits or Limits()
+    total = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    chosen = np.arange(total, dtype=np.int32) if workgroups is None else np.array(workgroups, np.int32)
+    if chosen.size and not (0 <= int(chosen.min()) and int(chosen.max()) < total):
+        raise InputError(f"A workgroup to run is not in the grid of {total}; give numbers from 0 to {total - 1}.")
+    descriptor = executable.program.kernel.descriptor
+    shared = Shared(
+        executable,
+        launch.grid,
+        chosen,
+        image.code_address,
+        limit=limits.instructions,
+        quantum=limits.quantum,
+        fill=image.poison * 0x01010101,
+        trace=trace,
+    )
+    entry = entry_state(descriptor, image.kernarg_address, launch.block)
+    lds = descriptor.lds_size + launch.dynamic_lds
+    function = executable.cache.function("sim_run")
+    workers = [
+        Worker(executable, entry, image.data, image.base, shared, lds_bytes=lds)
+        for _ in range(max(1, min(threads, len(chosen))))
+    ]
+    drivers = [_Driver(executable, worker, native_entry(function.address)) for worker in workers]
+    if len(drivers) == 1:
+        drivers[0].run()
+    else:
+        pool = [Thread(target=d.run) for d in drivers]
+        for t in pool:
+            t.start()
+        for t in pool:
+            t.join()
+    for driver in drivers:
+        if driver.error is not None:
+            raise driver.error
+    return _account(executable, drivers, time.process_time() - started)
+
+
+@dataclass
+class _Driver:
+    """Takes one worker through its workgroups."""
+
+    executable: Executable
+    worker: Worker
+    enter: Entry
+    status: str = "done"
+    fault: Finding | None = None
+    error: BaseException | None = None
+
+    traces: TraceCollector = field(default_factory=TraceCollector)
+
+    def run(self) -> None:
+        """Enter native code until every workgroup is done or one went wrong."""
+        try:
+            while self._step(self.enter(self.worker.pointer)):
+                pass
+            self.traces.add(self.worker.take_trace())
+        except Exception as error:  # noqa: BLE001 - carried to the caller's thread
+            self.error = error
+            self.worker.shared.stop[0] = 1
+
+    def _step(self, reason: int) -> bool:
+        if reason == ALL_DONE:
+            return False
+        if reason == MISSING:
+            self.executable.compile(self.worker.get("request"), self.worker.get("variant"))
+        elif reason == FAULTED:
+            self._end("fault", self._finding())
+        elif reason == LIMIT:
+            self._end("limit", None)
+        else:
+            assert reason == TRACE_FULL
+            self.traces.add(self.worker.take_trace())
+        return self.status == "done"
+
+    def _end(self, status: str, fault: Finding | None) -> None:
+        self.status, self.fault = status, fault
+        self.worker.shared.stop[0] = 1
+
+    def _finding(self) -> Finding:
+        worker = self.worker
+        number = worker.get("current")
+        chunk = self.executable.chunks[worker.wave(number, "chunk")]
+        line = self.executable.program.lines[chunk.first + worker.wave(number, "fault_at")]
+        kind = FAULTS[worker.wave(number, "fault")]
+        lane, address = worker.wave(number, "fault_lane"), worker.wave(number, "fault_address")
+        facts = {
+            "workgroup": worker.wave(number, "workgroup"),
+            "wave": number,
+            "lane": lane if lane >= 0 else None,
+            "address": address & 0xFFFFFFFFFFFFFFFF,
+        }
+        where = f"workgroup {facts['workgroup']}, wave {number}" + (f", lane {lane}" if lane >= 0 else "")
+        message = _MESSAGES[kind].format(instruction=line.instruction, address=f"0x{facts['address']:x}", where=where)
+        return Finding(f"sim.{kind}", message, line=line.id, facts=facts)
+
+
+_MESSAGES = {
+    "global": "`{instruction}` accesses {address}, which is in no buffer of the launch ({where}).",
+    "lds": "`{instruction}` accesses LDS at {address}, beyond what the workgroup has ({where}).",
+    "scalar": "`{instruction}` reads {address}, which is in no buffer of the launch ({where}).",
+    "descriptor": "`{instruction}` uses a buffer descriptor with swizzling or thread ids, base {address} ({where}).",
+    "scratch": "`{instruction}` accesses scratch memory at {address}, beyond what the wave has ({where}).",
+    "trap": "`{instruction}` stops the wave ({where}).",
+}
+
+
+def _account(executable: Executable, drivers: Sequence[_Driver], seconds: float) -> Execution:
+    counts = sum((d.worker.counts for d in drivers), np.zeros((VARIANTS, len(executable.chunks)), np.int64))
+    lengths = drivers[0].worker.shared.lengths
+    lines = executable.program.lines
+    line_counts: dict[int, int] = {}
+    partial: set[int] = set()
+    for chunk, times, masked in zip(executable.chunks, counts.sum(axis=0), counts[PARTIAL], strict=True):
+        if not times:
+            continue
+        ids = [line.id for line in lines[chunk.first : chunk.last]]
+        line_counts |= dict.fromkeys(ids, int(times))
+        if masked:
+            partial.update(ids)
+    failed = next((d for d in drivers if d.status != "done"), drivers[0])
+    return Execution(
+        failed.status,
+        failed.fault,
+        int(counts.sum(axis=0) @ lengths),
+        line_counts,
+        frozenset(partial),
+        tuple(t for d in drivers for t in d.traces.traces(executable.chunks)),
+        seconds,
+    )

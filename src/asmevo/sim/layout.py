@@ -1,0 +1,143 @@
+"""Byte layout of the memory that native code works on: the state of a wave and the context of a worker.
+
+Both are plain bytes owned by Python. Native code reaches a field by its offset; `WAVE` and `WORKER` map names to offsets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LANES = 64
+ROW = 4 * LANES
+"""Bytes of a vector register: 64 lanes of 32 bits."""
+VECTORS = 512
+"""VGPR 0..255, then AGPR 0..255."""
+TEMPORARIES = 8
+"""Vector registers of the engine itself, after the architectural ones."""
+UNITS = 160
+"""Scalar units (see `asmevo.isa.registers`): SGPRs, VCC, M0, EXEC, SCC, MODE, and room."""
+GUARD = 64
+"""Bytes before a wave's state, which cross-lane reads of lane -1 touch."""
+VARIANTS = 3
+FULL, PARTIAL, SKIP = range(VARIANTS)
+"""Versions of a block: EXEC all ones; any EXEC; vector instructions skipped (`s_setvskip`)."""
+
+PANEL_SLOTS = 32
+PANEL = 8 * LANES * 4
+"""Bytes of one unpacked matrix operand: at most 8 elements of a lane, 32 bits each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a native structure."""
+
+    offset: int
+    type: str
+    """LLVM type."""
+
+
+_SIZES = {"i32": 4, "i64": 8, "ptr": 8}
+
+
+def _fields(start: int, **types: str) -> tuple[dict[str, Field], int]:
+    fields: dict[str, Field] = {}
+    for name, kind in types.items():
+        size = _SIZES[kind]
+        start = -(-start // size) * size
+        fields[name] = Field(start, kind)
+        start += size
+    return fields, start
+
+
+VECTOR_BASE = 0
+SCALAR_BASE = (VECTORS + TEMPORARIES) * ROW
+
+WAVE, _wave_end = _fields(
+    SCALAR_BASE + 4 * UNITS,
+    chunk="i32",  # block to run next
+    phase="i32",  # RUNNING, WAITING or ENDED
+    count="i64",  # instructions executed
+    deadline="i64",  # count at which the wave yields to the others
+    fault="i32",  # 0 or a fault code
+    fault_at="i32",  # instruction in the block
+    fault_lane="i32",
+    vskip="i32",  # vector instructions are skipped
+    fault_address="i64",
+    number="i32",  # wave in the workgroup
+    workgroup="i32",
+    lds="ptr",
+    lds_size="i64",
+    image="ptr",  # host address of the memory image
+    image_base="i64",  # device address of its first byte
+    image_size="i64",
+    offsets="ptr",  # 64 i64 of scratch for addresses
+    panels="ptr",  # unpacked matrix operands
+    private="ptr",  # scratch memory: `private_size` bytes for each lane
+    private_size="i64",
+    worker="ptr",
+)
+WAVE_BYTES = -(-_wave_end // 64) * 64 + 64 * 5
+"""Size of a wave's state with padding that keeps the waves of a workgroup off the same cache sets."""
+
+RUNNING, WAITING, ENDED = range(3)
+
+WORKER, WORKER_BYTES = _fields(
+    0,
+    waves="ptr",  # pointers to the wave states
+    wave_count="i32",
+    current="i32",  # wave that runs
+    active="i32",  # whether a workgroup is under way
+    request="i32",  # block that is not compiled yet
+    variant="i32",
+    flush="i32",  # f32 denormals are flushed
+    limit="i64",  # instructions of a wave
+    quantum="i64",
+    blocks="i64",
+    functions="ptr",  # [VARIANTS][blocks] entry points or null
+    counts="ptr",  # [VARIANTS][blocks] i64
+    successors="ptr",  # [blocks][2] i32
+    lengths="ptr",  # [blocks] i32
+    kinds="ptr",  # [blocks] i32
+    addresses="ptr",  # [blocks] i64, device address of the first instruction
+    trace="ptr",  # i32 block numbers
+    trace_used="i64",
+    trace_size="i64",  # 0 when not tracing
+    next="ptr",  # shared i64: index of the next workgroup in `list`
+    list="ptr",  # workgroup numbers, i32
+    list_size="i64",
+    stop="ptr",  # shared i32: another worker has a fault
+    scalars="ptr",  # initial scalar units of a wave
+    id_x="i32",  # scalar unit of the workgroup id, or -1
+    id_y="i32",
+    id_z="i32",
+    grid_x="i32",
+    grid_y="i32",
+    entry="i32",  # first block
+    items="ptr",  # [waves][64] i32: v0
+    lanes="ptr",  # [waves] i64: EXEC
+    fill="i32",  # initial value of registers and LDS
+    vgprs="i32",  # registers to fill
+    agprs="i32",
+    lds_bytes="i32",
+)
+
+FALL, JUMP = 0, 1
+"""What a block returns: which of its two successors follows."""
+NEXT, BARRIER, END, TRAP = range(4)
+"""Kinds of blocks: what happens after the last instruction."""
+
+ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT = range(5)
+"""What the worker loop returns."""
+
+FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap")
+"""Fault codes: kind of access that went wrong."""
+
+
+def register_offset(unit: int) -> int:
+    """Offset of a VGPR or AGPR unit (`asmevo.isa.registers` numbering) in a wave's state."""
+    return (unit - 256) * ROW
+
+
+def scalar_offset(unit: int) -> int:
+    """Offset of a scalar unit in a wave's state."""
+    return SCALAR_BASE + 4 * unit

@@ -1,0 +1,337 @@
+"""Emission of memory rows: a call that checks the addresses of the lanes, then one that moves the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asmevo.isa import Imm, Instruction, MemoryRow, Off, Operand, Reg, Space, bind
+from asmevo.isa.registers import M0
+from asmevo.sim.ir import Builder, Value, constant
+from asmevo.sim.lanes import LaneAlgebra
+from asmevo.sim.layout import WAVE
+from asmevo.sim.registers import STATE, Registers
+from asmevo.sim.runtime.accesses import load_name, store_name
+from asmevo.sim.runtime.addresses import OFFSETS
+from asmevo.verdict import UnsupportedError
+
+_ACCESS = ("ptr", "ptr", "i64", "ptr")
+_BUFFER_MODIFIERS = {"offen", "idxen", "offset", "lds", "sc0", "sc1", "nt", "glc", "slc", "scc", "dlc"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """The checked lanes of an access: base address in the host, offsets, and which lanes take part."""
+
+    base: str
+    offsets: str
+    mask: str
+
+
+class MemoryEmitter:
+    """Emits memory instructions as straight-line calls; ends the pending run first, since they work on memory."""
+
+    def __init__(self, registers: Registers) -> None:
+        self.r = registers
+        self.b = registers.b
+        self._fields: dict[str, str] = {}
+        self._atomics: dict[str, str] = {}
+
+    def emit(self, instruction: Instruction, row: MemoryRow, at: int) -> None:
+        """One memory instruction, number `at` of its block."""
+        if row.space is Space.SCALAR:
+            self._scalar(instruction, row, at)
+            return
+        operands = [operand for slot, operand in bind(instruction, row) if not slot.hidden and slot.tied < 0]
+        self.r.flush()
+        if row.space is Space.LDS:
+            self._lds(instruction, row, at, operands)
+        elif row.space is Space.BUFFER:
+            self._buffer(instruction, row, at, operands)
+        else:
+            self._flat(instruction, row, at, operands)
+
+    # --- small parts
+    def _field(self, name: str) -> str:
+        """A pointer field of the wave's state, loaded once for each block."""
+        if name not in self._fields:
+            self._fields[name] = self.b.load("ptr", self.b.at(STATE, WAVE[name].offset), 8)
+        return self._fields[name]
+
+    def _extern(self, name: str, result: str, *arguments: str) -> str:
+        """Call a runtime function with arguments given as `type value`."""
+        self.r.module.extern(name, result, *(a.split(" ")[0] for a in arguments))
+        return self.b.call(result, name, *arguments)
+
+    def _row(self, operand: Operand | None, instruction: Instruction) -> str:
+        """Address of the vector register that holds an address or data."""
+        if isinstance(operand, Reg) and not operand.is_scalar:
+            return self.r.vector_pointer(operand.first)
+        raise UnsupportedError(f"`{instruction}` needs a vector register where it has {operand}.")
+
+    def _word(self, operand: Operand | None, instruction: Instruction) -> Value:
+        """A scalar operand of 32 bits."""
+        if isinstance(operand, Imm):
+            return constant(operand.bits, 32)
+        if isinstance(operand, Reg) and operand.is_scalar:
+            return self.r.word(operand.first)
+        if isinstance(operand, Off):
+            return constant(0, 32)
+        raise UnsupportedError(f"`{instruction}` has the scalar operand {operand}, which the simulator does not model.")
+
+    # --- data
+    def _move(self, row: MemoryRow, lanes: _Lanes, data: str) -> None:
+        """Load or store one element of each lane."""
+        name = load_name(row.size, row.extend) if row.kind == "load" else store_name(row.size, row.extend)
+        self._access(name, lanes, data)
+
+    def _access(self, name: str, lanes: _Lanes, data: str) -> None:
+        self._extern(name, "void", f"ptr {lanes.base}", f"ptr {lanes.offsets}", f"i64 {lanes.mask}", f"ptr {data}")
+
+    # --- LDS
+    def _lds(self, instruction: Instruction, row: MemoryRow, at: int, operands: list[Operand | None]) -> None:
+        if "gds" in instruction.modifiers or "addtid" in row.tags:
+            raise UnsupportedError(f"`{instruction}` uses a form of LDS access that the simulator does not model.")
+        defs = sum(slot.is_def and not slot.hidden for slot in row.slots_for(instruction))
+        address = self._row(operands[defs], instruction)
+        data = operands[:1] if row.kind == "load" else operands[defs + 1 :]
+        if row.elements == 1:
+            starts = [instruction.number("offset")]
+        else:
+            unit = row.size * row.stride
+            starts = [unit * instruction.number("offset0"), unit * instruction.number("offset1")]
+        lanes = [self._lds_lanes(address, start, row.size, at, slot) for slot, start in enumerate(starts)]
+        if row.kind == "atomic":
+            self._atomic(instruction, row, lanes[0], data, operands[0] if defs else None)
+            return
+        for i, part in enumerate(lanes):
+            if row.kind == "load":
+                first = data[0]
+                assert isinstance(first, Reg)
+                self._move(row, part, self.r.vector_pointer(first.first + i * row.size // 4))
+            else:
+                self._move(row, part, self._row(data[i], instruction))
+
+    def _lds_lanes(self, address: str, start: int, size: int, at: int, slot: int) -> _Lanes:
+        mask = self._extern(
+            "sim_lds", "i64", f"ptr {STATE}", f"ptr {address}", f"i64 {start}", f"i64 {self.r.exec_bits()}", f"i64 {size}",
+            f"i32 {at}", f"i64 {slot}",
+        )  # fmt: skip
+        return _Lanes(self._field("lds"), self.b.at(self._field("offsets"), slot * OFFSETS), mask)
+
+    # --- global, flat and scratch
+    def _flat(self, instruction: Instruction, row: MemoryRow, at: int, operands: list[Operand | None]) -> None:
+        defs = sum(slot.is_def and not slot.hidden for slot in row.slots_for(instruction))
+        to_lds = "lds_dma" in row.tags or "lds" in instruction.modifiers
+        address = operands[defs]
+        has_base = row.space is not Space.FLAT
+        base = operands[-1] if has_base else None
+        data = operands[:1] if row.kind == "load" else operands[defs + 1 : len(operands) - has_base]
+        offset = instruction.number("offset")
+        if row.space is Space.SCRATCH:
+            lanes = self._private_lanes(instruction, address, base, offset, row.size, at)
+        else:
+            lanes = self._global_lanes(instruction, address, base, offset, row.size, at)
+        if to_lds:
+            self._to_lds(instruction, row, lanes, offset, at)
+        elif row.kind == "atomic":
+            self._atomic(instruction, row, lanes, data, operands[0] if defs else None)
+        else:
+            self._move(row, lanes, self._row(data[0], instruction))
+
+    def _global_lanes(
+        self, instruction: Instruction, address: Operand | None, base: Operand | None, offset: int, size: int, at: int
+    ) -> _Lanes:
+        row = self._row(address, instruction)
+        tail = (f"i64 {self.r.exec_bits()}", f"i64 {size}", f"i32 {at}")
+        if isinstance(base, Reg):
+            o = self.r.scalar
+            start = o.add(self.r.pair(base.first), o.const(offset, 64))
+            mask = self._extern("sim_global32", "i64", f"ptr {STATE}", f"ptr {row}", f"i64 {start.text}", *tail)
+        else:
+            mask = self._extern("sim_global64", "i64", f"ptr {STATE}", f"ptr {row}", f"i64 {offset}", *tail)
+        return _Lanes(self._field("image"), self._field("offsets"), mask)
+
+    def _private_lanes(
+        self, instruction: Instruction, address: Operand | None, base: Operand | None, offset: int, size: int, at: int
+    ) -> _Lanes:
+        o = self.r.scalar
+        row = self._row(address, instruction) if isinstance(address, Reg) else "null"
+        start = o.add(o.sext(self._word(base, instruction), 64), o.const(offset, 64))
+        mask = self._extern(
+            "sim_private", "i64", f"ptr {STATE}", f"ptr {row}", f"i64 {start.text}", f"i64 {self.r.exec_bits()}",
+            f"i64 {size}", f"i32 {at}",
+        )  # fmt: skip
+        return _Lanes(self._field("private"), self._field("offsets"), mask)
+
+    # --- buffers
+    def _buffer(self, instruction: Instruction, row: MemoryRow, at: int, operands: list[Operand | None]) -> None:
+        modifiers = instruction.modifiers
+        unknown = modifiers.keys() - _BUFFER_MODIFIERS
+        if unknown:
+            raise UnsupportedError(f"`{instruction}` has the modifier {unknown.pop()}, which the simulator does not model.")
+        to_lds = "lds" in modifiers
+        *data, address, words, soffset = operands
+        if not isinstance(words, Reg):
+            raise UnsupportedError(f"`{instruction}` has no buffer descriptor.")
+        index_row = offset_row = "null"
+        if isinstance(address, Reg):
+            first = self._row(address, instruction)
+            if "idxen" in modifiers:
+                index_row = first
+                offset_row = self.r.vector_pointer(address.first + 1) if "offen" in modifiers else "null"
+            elif "offen" in modifiers:
+                offset_row = first
+        exec_bits = self.r.exec_bits()
+        offset = instruction.number("offset")
+        mask = self._extern(
+            "sim_buffer", "i64", f"ptr {STATE}", f"ptr {self.r.scalar_pointer(words.first)}",
+            f"i32 {self._word(soffset, instruction).text}", f"ptr {offset_row}", f"ptr {index_row}", f"i64 {offset}",
+            f"i64 {exec_bits}", f"i64 {row.size}", f"i32 {at}",
+        )  # fmt: skip
+        lanes = _Lanes(self._field("image"), self._field("offsets"), mask)
+        if to_lds:
+            self._to_lds(instruction, row, lanes, offset, at)
+        elif row.kind == "atomic":
+            self._buffer_atomic(instruction, row, lanes, data)
+        else:
+            pointer = self._row(data[0], instruction)
+            self._move(row, lanes, pointer)
+            self._out_of_range(row, lanes, exec_bits, pointer)
+
+    def _out_of_range(self, row: MemoryRow, lanes: _Lanes, exec_bits: str, data: str) -> None:
+        """Lanes that are not in range as a whole: dwords out of range load 0 and are not stored."""
+        rest = self.b.i64("and", self.b.i64("xor", lanes.mask, -1), exec_bits)
+        if row.size >= 4:
+            words = row.size // 4
+            name = f"sim_rest_{row.kind}"
+            arguments = (f"ptr {lanes.base}", f"ptr {lanes.offsets}", f"i64 {rest}", f"ptr {data}", f"i64 {words}")
+            self._extern(name, "void", *arguments)
+        elif row.kind == "load":
+            self.r.module.declarations.setdefault("sim_zeros", "@sim_zeros = external constant i8")
+            self.r.module.imports.add("sim_zeros")
+            self._move(row, _Lanes("@sim_zeros", "@sim_zeros", rest), data)
+
+    def _buffer_atomic(
+        self, instruction: Instruction, row: MemoryRow, lanes: _Lanes, data: list[Operand | None]
+    ) -> None:
+        returns = data[0] if "sc0" in instruction.modifiers else None
+        self._atomic(instruction, row, lanes, data, returns)
+
+    def _to_lds(self, instruction: Instruction, row: MemoryRow, lanes: _Lanes, offset: int, at: int) -> None:
+        """LDS-DMA: lane n goes to LDS at M0 + offset + 4 n."""
+        if row.size != 4:
+            raise UnsupportedError(f"`{instruction}` moves less than a dword to LDS, which the simulator does not model.")
+        o = self.r.scalar
+        target = o.add(o.zext(self.r.word(M0), 64), o.const(offset, 64))
+        self._extern(
+            "sim_lds_dma", "void", f"ptr {STATE}", f"i64 {lanes.mask}", f"i64 {self.r.exec_bits()}",
+            f"i64 {target.text}", f"i32 {at}",
+        )  # fmt: skip
+
+    # --- atomics
+    def _atomic(
+        self,
+        instruction: Instruction,
+        row: MemoryRow,
+        lanes: _Lanes,
+        data: list[Operand | None],
+        result: Operand | None,
+    ) -> None:
+        function = self._atomic_function(row, len(data))
+        rows = [self._row(d, instruction) for d in data]
+        target = self._row(result, instruction) if result is not None else "null"
+        arguments = (f"ptr {lanes.base}", f"ptr {lanes.offsets}", f"i64 {lanes.mask}", f"ptr {target}")
+        self.b.call("void", function, *arguments, *(f"ptr {r}" for r in rows))
+
+    def _atomic_function(self, row: MemoryRow, operands: int) -> str:
+        """A function of this module that applies the row's meaning to each lane in turn, by compare and exchange."""
+        name = f"atomic_{row.name}"
+        if name in self._atomics:
+            return name
+        assert row.atomic is not None
+        bits = 64 if row.atomic_type.endswith("64") else 32
+        kind = f"i{bits}"
+        parameters = {"base": "ptr", "offsets": "ptr", "lanes": "i64", "result": "ptr"}
+        parameters |= {f"data{i}": "ptr" for i in range(operands)}
+        with self.r.module.function(name, "void", parameters, "nounwind ") as f:
+            o = LaneAlgebra(f, 1)
+            with f.each_bit("%lanes") as lane:
+                offset = f.i64("and", f.load("i64", f.at("%offsets", lane, 8), 8), -bits // 8)
+                place = f.at("%base", offset)
+                wide = _data_bits(row) == 2 * bits
+                values = [_lane_value(f, f"%data{i}", lane, bits, 0) for i in range(operands)]
+                if wide:
+                    values.append(_lane_value(f, "%data0", lane, bits, bits // 32))
+                typed = [o.as_float(v) if row.atomic_type.startswith("f") else v for v in values]
+                old = _exchange(f, o, row, place, kind, typed)
+                with f.when(f.let("icmp ne ptr %result, null")):
+                    target = f.at("%result", lane, 4)
+                    f.store("i32", old if bits == 32 else f.cast("trunc", old, kind, "i32"), target, 4)
+                    if bits == 64:
+                        high = f.cast("trunc", f.i64("lshr", old, 32), "i64", "i32")
+                        f.store("i32", high, f.at(target, 256), 4)
+            f.do("ret void")
+        self._atomics[name] = name
+        return name
+
+    # --- scalar memory
+    def _scalar(self, instruction: Instruction, row: MemoryRow, at: int) -> None:
+        operands = [operand for slot, operand in bind(instruction, row) if not slot.hidden and slot.tied < 0]
+        data, base, offset = operands
+        if not isinstance(data, Reg) or not isinstance(base, Reg):
+            raise UnsupportedError(f"`{instruction}` has an operand that is not a scalar register.")
+        o = self.r.scalar
+        distance = o.add(o.zext(self._word(offset, instruction), 64), o.const(instruction.number("offset"), 64))
+        if isinstance(offset, Imm):
+            distance = o.const(offset.signed + instruction.number("offset"), 64)
+        tail = (f"i64 {row.size}", f"i32 {at}")
+        if "scalar_buffer" in row.tags:
+            pointer = self.r.scalar_pointer(base.first)
+            place = self._extern(
+                "sim_scalar_buffer", "ptr", f"ptr {STATE}", f"ptr {pointer}", f"i64 {distance.text}", *tail
+            )
+        else:
+            address = o.add(self.r.pair(base.first), distance)
+            place = self._extern("sim_scalar", "ptr", f"ptr {STATE}", f"i64 {address.text}", *tail)
+        if row.kind != "load":
+            raise UnsupportedError(f"`{instruction}` writes scalar memory, which the simulator does not model.")
+        for i in range(row.size // 4):
+            word = self.b.load("i32", self.b.at(place, 4 * i), 4)
+            self.r.set_word(data.first + i, Value(word, "i", 32, 1))
+
+
+def _data_bits(row: MemoryRow) -> int:
+    """Bits of the first data operand of an atomic."""
+    data = [s for s in row.slots if s.is_use and not s.hidden and s.type.startswith("b") and s.type != "b128"]
+    return int(data[0].type[1:]) if data else 0
+
+
+def _lane_value(f: Builder, row: str, lane: str, bits: int, skip: int) -> Value:
+    """An integer of 32 or 64 bits from one lane of consecutive registers, `skip` registers after the first."""
+    place = f.at(f.at(row, lane, 4), 256 * skip)
+    low = f.load("i32", place, 4)
+    if bits == 32:
+        return Value(low, "i", 32, 1)
+    high = f.cast("zext", f.load("i32", f.at(place, 256), 4), "i32", "i64")
+    whole = f.i64("or", f.cast("zext", low, "i32", "i64"), f.i64("shl", high, 32))
+    return Value(whole, "i", 64, 1)
+
+
+def _exchange(f: Builder, o: LaneAlgebra, row: MemoryRow, place: str, kind: str, data: list[Value]) -> str:
+    """Read, compute, compare and exchange until nobody came in between; gives the old value."""
+    assert row.atomic is not None
+    bits = int(kind[1:])
+    first = f.load(kind, place, 1)
+    before, head, done = f.label, f.fresh("try"), f.fresh("done")
+    old, seen = f.name(), f.name()
+    f.jump(head)
+    f.start(head)
+    f.do(f"{old} = phi {kind} [{first}, %{before}], [{seen}, %{head}]")
+    value = Value(old, "i", bits, 1)
+    new = o.as_int(row.atomic(o, o.as_float(value) if row.atomic_type.startswith("f") else value, *data))
+    pair = f.let(f"cmpxchg ptr {place}, {kind} {old}, {new.typed} monotonic monotonic")
+    f.do(f"{seen} = extractvalue {{ {kind}, i1 }} {pair}, 0")
+    ok = f.let(f"extractvalue {{ {kind}, i1 }} {pair}, 1")
+    f.do(f"br i1 {ok}, label %{done}, label %{head}")
+    f.start(done)
+    return old

@@ -1,0 +1,49 @@
+"""What a run is limited by and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asmevo.verdict import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Budgets that end a run which does not end by itself."""
+
+    instructions: int = 200_000_000
+    """Instructions that one wave may execute."""
+    quantum: int = 1_000_000
+    """Instructions after which a wave lets the others of its workgroup run, so that waves may wait for each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaveTrace:
+    """The path of one wave through the program."""
+
+    workgroup: int
+    wave: int
+    runs: NDArray[np.int32]
+    """[n, 2] half-open ranges of positions in `Program.lines`, in execution order."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The outcome of running some or all workgroups of a launch."""
+
+    status: str
+    """`done`; `fault`: an access outside of memory or a trap; `limit`: a wave used up its instructions; `deadlock`."""
+    fault: Finding | None
+    instructions: int
+    """Wave instructions executed."""
+    line_counts: Mapping[int, int]
+    """Line id to the number of times a wave executed it."""
+    line_partial: frozenset[int]
+    """Ids of lines that were executed with some lanes switched off."""
+    traces: tuple[WaveTrace, ...] = ()
+    cpu_seconds: float = field(default=0.0, compare=False)
+    """CPU time of this process, compilation included."""
