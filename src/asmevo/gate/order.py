@@ -15,8 +15,8 @@ _BY_PLACE = (Dependence.MEMORY, Dependence.FENCE)
 """Edges between accesses and fences hold for a line whatever its text has become."""
 
 
-def order_findings(graph: DependenceGraph, candidate: Program, lines: tuple[Line, ...]) -> Iterator[Finding]:
-    """Edges of a block of K0 that its lines in the candidate no longer respect.
+def order_findings(graph: DependenceGraph, lines: tuple[Line, ...]) -> Iterator[Finding]:
+    """Edges of a block of K0 that the lines of the same block in a candidate no longer respect.
 
     An edge over registers counts when both its lines are untouched: an edit that replaces or renames one may well be
     right, which execution has to show.

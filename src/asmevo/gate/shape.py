@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate
 
 from asmevo.isa import Instruction, effects
 from asmevo.isa.limits import limits_of
-from asmevo.program import Program, control_kind
+from asmevo.program import Line, Program, control_kind
 from asmevo.verdict import Finding
 
 _LONGEST = 8
@@ -25,13 +25,15 @@ def is_mode_switch(instruction: Instruction) -> bool:
     return effects(instruction).row.name.startswith(_MODES)
 
 
-def undecided(program: Program) -> Iterator[Finding]:
-    """Lines behind which no static rule holds: skipping of vector instructions, indexed registers."""
-    for block in program.blocks:
-        for line in program.lines[block.first : block.last]:
-            if is_mode_switch(line.instruction):
-                message = f"Line {line.id}, `{line.instruction}`, changes what vector instructions mean; not decided."
-                yield Finding("static.undecided", message, line=line.id)
+def undecided(lines: Iterable[Line]) -> Iterator[Finding]:
+    """Lines behind which no static rule holds: skipping of vector instructions, indexed registers.
+
+    Raises `UnsupportedError` for an opcode without a row.
+    """
+    for line in lines:
+        if is_mode_switch(line.instruction):
+            message = f"Line {line.id}, `{line.instruction}`, changes what vector instructions mean; not decided."
+            yield Finding("static.undecided", message, line=line.id)
 
 
 def shape_findings(k0: Program, candidate: Program) -> Iterator[Finding]:

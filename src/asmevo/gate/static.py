@@ -34,7 +34,7 @@ class StaticBaseline:
         self._hazards = HazardAnalysis(k0.source.target)
         self._fences = FenceAnalysis(k0)
         self._graphs: dict[int, DependenceGraph] = {}
-        self.undecided = tuple(undecided(k0))
+        self.undecided = tuple(f for b in k0.blocks for f in undecided(k0.lines[b.first : b.last]))
         self.allowed = smallest_distances(self._hazards.hazards(k0))
         """By pair of classes, the smallest distance in K0 where that is under the spacing rule."""
         self._missing = {_place(f) for f in self._waits.run(k0).findings()}
@@ -66,41 +66,47 @@ class StaticBaseline:
             return Check("static", Verdict.UNKNOWN, (Finding("static.undecided", str(error)),))
 
     def _check(self, candidate: Program) -> Check:
-        open_questions = self.undecided or tuple(undecided(candidate))
         if not same_flow(self.k0, candidate):
             message = "The candidate's branches differ from K0's; no static rule compares different control flow."
-            open_questions = (Finding("static.flow", message), *open_questions)
+            return Check("static", Verdict.UNKNOWN, (Finding("static.flow", message),))
+        changed = self._changed_blocks(candidate)
+        open_questions = self.undecided or tuple(f for _, _, new in changed for f in undecided(new))
         if open_questions:
             return Check("static", Verdict.UNKNOWN, open_questions)
-        findings = [*shape_findings(self.k0, candidate), *self._compare_blocks(candidate)]
+        findings = [*shape_findings(self.k0, candidate), *self._compare_blocks(candidate, changed)]
         waits = self._waits.run(candidate).findings()
         findings += [f for f in waits if _place(f) not in self._missing]
-        findings += self._fences.findings(candidate)
+        if any(not self._fences.is_alike(old, new) for _, old, new in changed):
+            findings += self._fences.findings(candidate)
         hazards = self._hazards.hazards(candidate)
-        findings += map(_too_close, (h for h in hazards if self._is_new(h)))
+        findings += [_too_close(h) for h in hazards if self._is_new(h)]
         errors = [f for f in findings if f.severity is Severity.ERROR]
         notes = [f for f in findings if f.severity is not Severity.ERROR]
         facts = {"notes": len(notes), "under_table": _under_table(hazards), "waits_as_in_k0": len(self._missing)}
         listed = (*errors, *notes[:_NOTES], *_disputed(h for h in hazards if not self._is_new(h)))
         return Check("static", Verdict.REFUTED if errors else Verdict.TESTED, listed, facts)
 
+    def _changed_blocks(self, candidate: Program) -> list[tuple[int, tuple[Line, ...], tuple[Line, ...]]]:
+        """(number, lines in K0, lines in the candidate) of blocks that differ; branches may have been encoded anew."""
+        pairs = (
+            (old.number, self.k0.lines[old.first : old.last], candidate.lines[new.first : new.last])
+            for old, new in zip(self.k0.blocks, candidate.blocks, strict=True)
+        )
+        return [(number, old, new) for number, old, new in pairs if not _same(old, new)]
+
     def _is_new(self, hazard: Hazard) -> bool:
         """Closer than K0 ever puts this pair of classes."""
         return hazard.distance < self.allowed.get(hazard.rule.key, hazard.rule.states)
 
-    def _compare_blocks(self, candidate: Program) -> Iterator[Finding]:
-        changed = False
-        for old, new in zip(self.k0.blocks, candidate.blocks, strict=True):
-            before = self.k0.lines[old.first : old.last]
-            after = candidate.lines[new.first : new.last]
-            if _same(before, after):
-                continue
-            changed = True
-            yield from fence_changes(before, after)
-            yield from exec_changes(before, after)
-            yield from order_findings(self.graph(old.number), candidate, after)
-            yield from deleted_accesses(before, candidate)
-            yield from definition_findings(before, after, self._liveness.live_out(old.last - 1))
+    def _compare_blocks(
+        self, candidate: Program, changed: list[tuple[int, tuple[Line, ...], tuple[Line, ...]]]
+    ) -> Iterator[Finding]:
+        for number, old, new in changed:
+            yield from fence_changes(old, new)
+            yield from exec_changes(old, new)
+            yield from order_findings(self.graph(number), new)
+            yield from deleted_accesses(old, candidate)
+            yield from definition_findings(old, new, self._liveness.live_out(self.k0.blocks[number].last - 1))
         if changed:
             yield from moved_between_blocks(self.k0, candidate)
 

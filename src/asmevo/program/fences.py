@@ -155,6 +155,12 @@ class FenceAnalysis:
         self._timelines: BlockMemo[_Timeline] = BlockMemo()
         self._memo: BlockMemo[tuple[frozenset[_Violation], _State]] = BlockMemo()
 
+    def is_alike(self, old: tuple[Line, ...], new: tuple[Line, ...]) -> bool:
+        """Whether two versions of a block do the same as far as fences care: same operations, waits, fences, order."""
+        before = self._timelines.get(old, None, lambda: _timeline(old))
+        after = self._timelines.get(new, None, lambda: _timeline(new))
+        return before.events == after.events
+
     def findings(self, candidate: Program) -> list[Finding]:
         """A finding for each operation that is late at a fence.
 
