@@ -9,7 +9,7 @@ from gate_cases import CODE, K0, K0_BYTES, LAUNCH, candidate, line
 from asmevo.codeobject import CodeObject
 from asmevo.device import Device, IsolatedDevice, Outcome, RunLimits, Status
 from asmevo.edit import Delete, Insert, Reorder, Replace
-from asmevo.gate import Gate, canonical, check_certificate, verify
+from asmevo.gate import Gate, canonical, check_certificate, differential, verify
 from asmevo.verdict import Finding, InputError, UsageError, Verdict
 from small_objects import build
 
@@ -65,27 +65,40 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_edits_are_refuted(gate, case):
+def test_wrong_edits_are_refused(gate, case):
     report = examine(gate, *WRONG[case])
-    assert report.verdict is Verdict.REFUTED, report.to_json()
+    assert not report.verdict.admitted, report.to_json()
     assert report.refused_by.findings[0].message.endswith(".")
 
 
-def test_a_difference_is_described(gate):
-    finding = examine(gate, *WRONG["one element less"]).refused_by.findings[0]
-    assert finding.rule == "diff.bytes" and "q[47] is" in finding.message
+def run_only(gate, device, *edits):
+    """The differential stage alone, as if no static rule had refused."""
+    return differential(CodeObject.parse(candidate(*edits)), None, gate.baseline(), device).check
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_edits_are_refuted_by_running_them(gate, device, case):
+    check = run_only(gate, device, *WRONG[case])
+    assert check.verdict is Verdict.REFUTED and check.findings[0].rule == "diff.bytes", check.to_json()
+
+
+def test_a_difference_is_described(gate, device):
+    (finding,) = run_only(gate, device, *WRONG["one element less"]).findings
+    assert "q[47] is" in finding.message
     assert finding.facts["launch"] == "small" and finding.facts["buffers"] == {"p": 0, "q": 4}
-    zone = examine(gate, *WRONG["a store behind the buffer"]).refused_by.findings[0]
+    (zone,) = run_only(gate, device, *WRONG["a store behind the buffer"]).findings
     assert "red zone 0 bytes after q" in zone.message
+    (before,) = run_only(gate, device, *WRONG["a store before the buffer"]).findings
+    assert "bytes before q" in before.message
 
 
-def test_a_wrong_edit_does_not_spoil_the_next(gate):
+def test_a_wrong_edit_does_not_spoil_the_next(gate, device):
     for _ in range(2):
-        assert examine(gate, *WRONG["a store into the input"]).verdict is Verdict.REFUTED
+        assert run_only(gate, device, *WRONG["a store into the input"]).verdict is Verdict.REFUTED
         assert examine(gate, *LEGAL["a no-op in the loop"]).verdict is Verdict.TESTED
 
 
-def test_a_second_launch_that_differs(gate):
+def test_a_second_launch_that_differs(gate, device):
     """Right as long as q holds poison, wrong once it holds the result."""
     spoil = (
         "global_load_dword v6, v1, s[6:7]",
@@ -93,9 +106,8 @@ def test_a_second_launch_that_differs(gate):
         "v_cmp_eq_u32_e64 s[12:13], v6, v5",
         "v_addc_co_u32_e64 v5, s[14:15], v5, 0, s[12:13]",
     )
-    report = examine(gate, Insert(STORE, spoil))
-    assert report.verdict is Verdict.REFUTED
-    assert report.refused_by.findings[0].facts["repeat"] == 1
+    check = run_only(gate, device, Insert(STORE, spoil))
+    assert check.verdict is Verdict.REFUTED and check.findings[0].facts["repeat"] == 1
 
 
 UNKNOWN = {
@@ -104,7 +116,7 @@ UNKNOWN = {
         Insert(STORE, ("s_cbranch_scc0 L20", "v_mov_b32_e32 v5, 0"), fallthrough=True),
     ),
     "an endless loop": (Replace(line("s_cmp_lt"), "s_cmp_lg_u32 s8, -1"),),
-    "an opcode without a row": (Insert(STORE, "s_ttracedata"),),
+    "an opcode without a row": (Insert(STORE, "v_mqsad_pk_u16_u8 v[6:7], v[6:7], v9, v[10:11]"),),
 }
 
 
@@ -120,10 +132,15 @@ def test_the_line_without_evidence_is_named(gate):
     assert "v_mov_b32_e32 v3, 1" in report.refused_by.findings[0].message
 
 
-def test_a_stray_store_is_a_fault(gate):
+def test_an_endless_loop_is_ended(gate, device):
+    check = run_only(gate, device, *UNKNOWN["an endless loop"])
+    assert check.verdict is Verdict.UNKNOWN and check.findings[0].rule == "diff.limit"
+
+
+def test_a_stray_store_is_a_fault(gate, device):
     stray = ("v_mov_b32_e32 v6, 0", "v_mov_b32_e32 v7, 0x100", "global_store_dword v[6:7], v6, off")
-    report = examine(gate, Insert(STORE, stray))
-    assert report.verdict is Verdict.REFUTED and report.refused_by.findings[0].rule == "diff.fault"
+    check = run_only(gate, device, Insert(STORE, stray))
+    assert check.verdict is Verdict.REFUTED and check.findings[0].rule == "diff.fault"
 
 
 def test_bytes_that_are_not_the_edits(gate):

@@ -65,8 +65,6 @@ class Outcome:
     """What went wrong, when something did."""
     instructions: int = 0
     """Wave instructions executed, over all waves."""
-    longest_wave: int = 0
-    """Most instructions that one wave executed."""
     lines: Mapping[int, int] = field(default_factory=dict[int, int])
     """How often each line was executed by a wave; key is the position in the object's recovered program."""
     seconds: float = 0.0

@@ -40,8 +40,8 @@ class LaunchBaseline:
     """One for each poison; empty when the launch is not used."""
     findings: tuple[Finding, ...] = ()
     """Why it is not used, or what is odd about it."""
-    longest_wave: int = 0
     instructions: int = 0
+    """Wave instructions of one run."""
     seconds: float = 0.0
     """Time of one run, for ordering."""
     lines: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -134,7 +134,6 @@ class Baseline:
                     why = outcome.fault.message if outcome.fault else ""
                     return _finding(launch, "fault", f"K0 itself ends with {outcome.status} on it. {why}".strip())
                 after.append(Snapshot.take(track.template, track.work))
-                result.longest_wave = max(result.longest_wave, outcome.longest_wave)
                 result.instructions, result.seconds, result.lines = outcome.instructions, outcome.seconds, outcome.lines
             track.reset()
             if attempt == 0:

@@ -16,8 +16,8 @@ from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
 
 _REFUTING = {Status.FAULT, Status.DEADLOCK}
 """What K0 does not do and the candidate does. Other ends leave no evidence and are UNKNOWN."""
-SLACK = 8
-"""A candidate's wave may execute this many times the instructions of K0's longest one, and a constant more."""
+SLACK = 2
+"""A wave of a candidate may execute this many times the instructions of all of K0's waves, and a constant more."""
 _SLACK_INSTRUCTIONS = 100_000
 
 
@@ -58,7 +58,7 @@ def _compare(
     candidate: CodeObject, module: Module, known: LaunchBaseline, track: Track, device: Device, executed: Counter[int]
 ) -> tuple[Finding | None, int]:
     launch, size = known.launch, 0
-    limits = RunLimits(SLACK * known.longest_wave + _SLACK_INSTRUCTIONS, 20.0 + 50 * known.seconds)
+    limits = RunLimits(SLACK * known.instructions + _SLACK_INSTRUCTIONS, 20.0 + 50 * known.seconds)
     clean = False
     try:
         for repeat, expected in enumerate(track.after):
