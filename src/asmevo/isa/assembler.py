@@ -48,7 +48,6 @@ def _assemble(texts: list[str], target: str) -> list[bytes]:
 
 
 def _bytes(encoding: bytes, text: str) -> bytes:
-    try:
-        return bytes(int(b, 16) for b in encoding.split(b","))
-    except ValueError:  # a letter stands for a fixup
-        raise InputError(f"`{text}` uses a symbol; give the number instead.") from None
+    if any(not b.startswith(b"0x") for b in encoding.split(b",")):  # a letter stands for a fixup
+        raise InputError(f"`{text}` uses a symbol; give the number instead.")
+    return bytes(int(b, 16) for b in encoding.split(b","))

@@ -11,7 +11,7 @@ from asmevo.isa.llvm import TRIPLE, Toolchain
 from asmevo.verdict import EnvironmentError_, UnsupportedError
 
 _MACHINES = {"gfx942": 0x54C, "gfx950": 0x54F}
-_LINE = re.compile(rb"^\t(\S.*?)\s*// ([0-9A-F]+): ([0-9A-F ]+)", re.MULTILINE)
+_LINE = re.compile(rb"^\t(\S.*?)\s*// ([0-9A-F]+): ([0-9A-F ]*[0-9A-F])(.*)", re.MULTILINE)
 _PAD = bytes.fromhex("000080bf")  # s_nop 0
 _ANYWHERE = bytes(2)
 """The simm16 under which the dictionary knows a branch: a new target is no new encoding."""
@@ -55,6 +55,10 @@ class Decoder:
         while at < end:
             size = length(int.from_bytes(code[at : at + 4], "little"))
             piece = code[at : at + size]
+            if len(piece) < size:  # cut off: llvm-objdump would read beyond the end
+                found.append(Decoded(base + at, _data(piece[:4]), piece[:4]))
+                at += 4
+                continue
             jump = size == 4 and is_branch(piece)
             key = _ANYWHERE + piece[2:] if jump else piece
             hit = known.get(key)
@@ -69,30 +73,54 @@ class Decoder:
         return found, unknown
 
     def _learn(self, pieces: list[bytes]) -> None:
-        """Ask llvm-objdump for encodings. A pad after each long one keeps a failed decode from eating its successor."""
+        """Ask llvm-objdump for encodings. A pad after each keeps it from reading on when it fails to decode one."""
         starts: dict[int, bytes] = {}
         code = bytearray()
         for piece in pieces:
             starts[len(code)] = piece
-            code += piece + (_PAD if len(piece) > 4 else b"")
+            code += piece + _PAD * (len(piece) // 4 - 1)
+        output = _disassemble(bytes(code + _PAD * 4), self.target)
+        if output is None:
+            self._learn_around_crash(pieces)
+            return
         learned = 0
-        for text, address, words in _LINE.findall(_disassemble(bytes(code), self.target)):
+        for text, address, words, rest in _LINE.findall(output):
             piece = starts.get(int(address, 16))
+            if piece is None:
+                continue
             size = len(words.split()) * 4
-            if piece is not None and size <= len(piece):
-                self._known[piece] = (text.decode(), size)
-                learned += 1
+            faithful = size <= len(piece) and b"Warning" not in rest and b"/*" not in text
+            size = min(size, len(piece))
+            self._known[piece] = (text.decode() if faithful else _data(piece[:size]), size)
+            learned += 1
         if not learned:
             raise EnvironmentError_(f"llvm-objdump does not decode {pieces[0].hex()}; report these bytes.")
 
+    def _learn_around_crash(self, pieces: list[bytes]) -> None:
+        """Find what llvm-objdump dies of (some invalid MFMA encodings) by halving, and take that as data."""
+        if len(pieces) > 1:
+            self._learn(pieces[: len(pieces) // 2])
+            self._learn(pieces[len(pieces) // 2 :])
+        elif _disassemble(_PAD, self.target) is None:
+            raise EnvironmentError_("llvm-objdump does not run to its end; check the installation of llvm-22.")
+        else:
+            self._known[pieces[0]] = (_data(pieces[0]), len(pieces[0]))
 
-def _disassemble(code: bytes, target: str) -> bytes:
-    """The output of llvm-objdump for code at address 0 without symbols."""
+
+def _data(words: bytes) -> str:
+    """The text of words that are no valid instruction: llvm-objdump prints some of them with a remark or roundly."""
+    return ".long " + ", ".join(f"0x{int.from_bytes(words[i : i + 4], 'little'):08x}" for i in range(0, len(words), 4))
+
+
+def _disassemble(code: bytes, target: str) -> bytes | None:
+    """The output of llvm-objdump for code at address 0 without symbols; None when it crashed."""
     answer = Toolchain.find().run(
         "llvm-objdump",
         *(f"--triple={TRIPLE}", f"--mcpu={target}", "-d", "-z", "-j", ".text", "-"),
         stdin=_object(code, _MACHINES[target]),
     )
+    if answer.returncode < 0:
+        return None
     if answer.returncode:
         raise EnvironmentError_(f"llvm-objdump ended with {answer.returncode}; check the installation of llvm-22.")
     return answer.stdout

@@ -1,0 +1,92 @@
+"""Small code objects for tests, made from assembly text with llvm-mc and ld.lld."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from asmevo.codeobject import CodeObject
+from asmevo.isa import Toolchain
+
+LOOP = """
+    s_load_dwordx2 s[2:3], s[0:1], 0x0
+    s_mov_b32 s4, 0
+    v_lshlrev_b32_e32 v1, 2, v0
+    s_waitcnt lgkmcnt(0)
+    v_mov_b32_e32 v2, 0
+1:
+    global_load_dword v3, v1, s[2:3]
+    s_add_u32 s4, s4, 1
+    s_cmp_lt_u32 s4, 8
+    s_waitcnt vmcnt(0)
+    v_add_u32_e32 v2, v2, v3
+    s_cbranch_scc1 1b
+    v_cmp_eq_u32_e32 vcc, 0, v0
+    s_cbranch_vccz 2f
+    v_add_u32_e32 v2, 0x12345678, v2
+2:
+    global_store_dword v1, v2, s[2:3]
+    s_endpgm
+"""
+"""A loop, a forward branch, a literal; 16 instructions."""
+
+_KERNEL = """
+    .text
+    .globl {name}
+    .p2align 8
+    .type {name},@function
+{name}:
+{code}
+    .size {name}, .-{name}
+    .rodata
+    .p2align 6
+    .amdhsa_kernel {name}
+        .amdhsa_next_free_vgpr 16
+        .amdhsa_next_free_sgpr 32
+        .amdhsa_accum_offset 16
+        .amdhsa_user_sgpr_kernarg_segment_ptr 1
+        .amdhsa_user_sgpr_kernarg_preload_length {preload}
+        .amdhsa_group_segment_fixed_size 512
+    .end_amdhsa_kernel
+"""
+_ENTRY = """
+  - .name: {name}
+    .symbol: {name}.kd
+    .args:
+      - {{.name: p, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global, .access: read_write}}
+      - {{.name: n, .offset: 8, .size: 4, .value_kind: by_value, .value_type: i32}}
+    .group_segment_fixed_size: 512
+    .kernarg_segment_align: 8
+    .kernarg_segment_size: 16
+    .max_flat_workgroup_size: 256
+    .private_segment_fixed_size: 0
+    .sgpr_count: 32
+    .vgpr_count: 16
+    .wavefront_size: 64
+"""
+
+
+@lru_cache
+def build(*codes: str, target: str = "gfx942", preload: int = 0, extra: str = "", debug: bool = False) -> bytes:
+    """A linked code object with kernels k0, k1, ... of these codes; `extra` is more assembly."""
+    names = [f"k{i}" for i in range(len(codes))]
+    source = [f'    .amdgcn_target "amdgcn-amd-amdhsa--{target}"']
+    source += [_KERNEL.format(name=n, code=c, preload=preload) for n, c in zip(names, codes, strict=True)]
+    source += [extra, "    .amdgpu_metadata", "---", "amdhsa.version: [1, 2]", "amdhsa.kernels:"]
+    source += [_ENTRY.format(name=n) for n in names]
+    source += ["...", ".end_amdgpu_metadata", ""]
+    tools = Toolchain.find()
+    with tempfile.TemporaryDirectory() as folder:
+        relocatable, linked = Path(folder, "k.o"), Path(folder, "k.co")
+        flags = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-filetype=obj", *(["-g"] if debug else [])]
+        made = tools.run("llvm-mc", *flags, "-o", str(relocatable), stdin="\n".join(source).encode())
+        assert made.returncode == 0, made.stderr.decode()
+        made = tools.run("ld.lld", "-shared", "--unresolved-symbols=ignore-all", "-o", str(linked), str(relocatable))
+        assert made.returncode == 0, made.stderr.decode()
+        return linked.read_bytes()
+
+
+def loop_object() -> CodeObject:
+    """The object of `LOOP`."""
+    return CodeObject.parse(build(LOOP))
