@@ -10,8 +10,11 @@ from asmevo.timing.chips import Chip, ClassCost, Parameter
 from asmevo.timing.estimate import ASSUMPTIONS, Estimate, LineTimes, estimate
 from asmevo.timing.layout import CAUSES, Cause
 from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.profile import LineProfile, Profile, Roofline, profile
+from asmevo.timing.render import annotated, render
 from asmevo.timing.traces import Trace, traces_needed
 from asmevo.timing.traffic import Traffic
+from asmevo.timing.windows import HotWindow
 
 __all__ = [
     "ASSUMPTIONS",
@@ -21,14 +24,21 @@ __all__ = [
     "Chip",
     "ClassCost",
     "Estimate",
+    "HotWindow",
+    "LineProfile",
     "LineTimes",
     "Occupancy",
     "Parameter",
+    "Profile",
+    "Roofline",
     "Trace",
     "Traffic",
+    "annotated",
     "chip",
     "chips",
     "estimate",
     "occupancy",
+    "profile",
+    "render",
     "traces_needed",
 ]

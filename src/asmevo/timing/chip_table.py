@@ -32,7 +32,7 @@ COMPUTE_UNIT = (
     P("lds_write_clk_3", 21, "clk", "between the b32 and b128 values", 14, 24),
     P("lds_write_clk_4", 28, "clk", "HIPNOTES: 37 B/clk/port; ROCM says 20", 20, 28),
     P("lds_latency", 48, "clk", "HIPNOTES: b32 52, b128 64 clk including 4 and 16 on the port", 44, 64),
-    P("lds_queue_clk", 32, "clk", "assumed", 8, 64),
+    P("lds_queue_clk", 64, "clk", "chosen so that 47 of 48 LDS bandwidth cells of HIPNOTES come within 15 %", 32, 128),
     P("l1_bytes_per_clk", 64, "B/clk/CU", "ROCM; HIPNOTES"),
     P("vmem_queue_clk", 160, "clk", "HIPNOTES: 16 dwordx4 loads issue fast, then one in 16 clk; stores never", 64, 192),
     P("vmem_inflight_bytes", 51200, "B", "HIPNOTES: long issue stalls from about load 50 of 1 KiB", 32768, 65536),

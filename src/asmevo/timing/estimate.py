@@ -18,6 +18,7 @@ from asmevo.timing.grid import run_grid
 from asmevo.timing.occupancy import Occupancy, occupancy
 from asmevo.timing.traces import Trace, collect
 from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
+from asmevo.verdict import InputError
 
 ASSUMPTIONS: Final = (
     "engine clock constant; power and performance limits not modelled",
@@ -124,8 +125,13 @@ def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Ch
     `UnsupportedError` for instructions that the opcode table or the chip's table does not know.
     """
     samples = collect(program, traces)
-    code = encode_program(program, samples.positions, chip)
     residency = occupancy(program, launch, chip)
+    if (samples.spans[:, 1] - samples.spans[:, 0] != residency.waves_per_workgroup).any():
+        raise InputError(
+            f"Workgroups of launch {launch.name!r} have {residency.waves_per_workgroup} waves, and the traces hold "
+            "another number; trace whole workgroups."
+        )
+    code = encode_program(program, samples.positions, chip)
     moved = traffic(code, samples, launch, chip)
     view = memory_view(moved, launch, chip)
     run = run_grid(code, samples, launch, residency.workgroups, view)

@@ -91,6 +91,8 @@ def execute(m: Any, w: int, position: int, now: int) -> None:
         return
     if category == MEMORY:
         completion = vmem_access(m, position, now)
+        if m.store[position]:
+            m.drained = max(m.drained, completion)
     elif category == LDS:
         completion = lds_access(m, simd, position, now)
     elif m.counts_vm[position]:

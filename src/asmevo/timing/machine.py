@@ -88,6 +88,7 @@ STATE: Final = (
     ("lds_free", "i8", (2,)),
     ("path_free", "i8", ()),
     ("memory_free_256", "i8", ()),
+    ("drained", "i8", ()),  # completion of the last store
     ("touched", "u1", (CODE,)),
 )
 
