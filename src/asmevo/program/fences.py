@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from asmevo.isa import Counter, Instruction
@@ -111,7 +111,7 @@ def _timeline(lines: Iterable[Line]) -> _Timeline:
         if now.operation is None and now.wait is None and not causes:
             continue
         events.append((line.id, line.instruction, bool(causes)))
-        if now.operation is not None and now.operation.kind is not Kind.MOVE:
+        if now.operation is not None:
             born[line.id] = (len(events), now.operation)
     return _Timeline(tuple(events), born)
 
@@ -146,6 +146,22 @@ _Violation: TypeAlias = tuple[int, int]
 """(line of the fence, line of the operation)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One dynamic instance of an operation in a block of K0."""
+
+    line: int
+    operation: Operation
+    status: int
+    """Position in its queue at the begin of the block, on one path; `NOT_ISSUED` if it is started in the block."""
+    newest: bool
+    """Whether it is the last one of its line."""
+    at: dict[int, int]
+    """Its status in K0 right before each line that a fence analysis looks at, from its start on."""
+    end: int
+    """Its status in K0 at the end of the block."""
+
+
 class FenceAnalysis:
     """Compares candidates with one K0; blocks it has seen before cost little."""
 
@@ -166,6 +182,29 @@ class FenceAnalysis:
 
         Raises `UnsupportedError` for an opcode without a row, or when the candidate's blocks are not those of K0.
         """
+        violations, _ = self._run(candidate)
+        return [_finding(candidate, *violation) for violation in violations]
+
+    def instances(self, block: int) -> list[Instance]:
+        """What K0 may have outstanding at the begin of a block, and all it starts there, with its history in K0."""
+        timeline = self._timelines.get(self._lines[block], None, lambda: _timeline(self._lines[block]))
+        found: list[Instance] = []
+        for (line, queue, _, age), pairs in self._begins[block].items():
+            started = operation(self._k0.line(line).instruction)
+            assert started is not None, "only operations have a status"
+            for status, _, _ in pairs:
+                at, end = _follow(timeline, 0, queue, status)
+                found.append(Instance(line, started, status, age == 0, at, end))
+        for line, (start, started) in timeline.born.items():
+            at, end = _follow(timeline, start, started.queue, 0)
+            found.append(Instance(line, started, NOT_ISSUED, True, at, end))
+        return found
+
+    @cached_property
+    def _begins(self) -> list[dict[_Key, set[_Pair]]]:
+        return self._run(self._k0)[1]
+
+    def _run(self, candidate: Program) -> tuple[list[_Violation], list[dict[_Key, set[_Pair]]]]:
         blocks = candidate.blocks
         if not same_flow(self._k0, candidate):
             raise UnsupportedError("The candidate's branches differ from K0's, so its fences cannot be compared.")
@@ -181,8 +220,7 @@ class FenceAnalysis:
                 if _join(states[s], out) and not queued[s]:
                     queued[s] = True
                     work.append(s)
-        violations = sorted(set[_Violation]().union(*found))
-        return [_finding(candidate, *violation) for violation in violations]
+        return sorted(set[_Violation]().union(*found)), states
 
     def _block(self, number: int, lines: tuple[Line, ...], state: _State) -> tuple[frozenset[_Violation], _State]:
         return self._memo.get(lines, (number, state), lambda: self._compare(number, lines, state))

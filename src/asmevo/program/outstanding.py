@@ -142,7 +142,9 @@ class Outstanding:
             registers = pending.operation.results
             if read := registers & now.reads:
                 yield pending, "raw", read
-            elif (written := registers & now.writes) and not _ordered(pending, now.operation):
+            elif (written := registers & now.writes) and not written_in_order(
+                pending.operation.queue, now.operation, pending.counter
+            ):
                 yield pending, "waw", written
 
     def state(self) -> State:
@@ -154,15 +156,14 @@ class Outstanding:
         )
 
 
-def _ordered(pending: Pending, newer: Operation | None) -> bool:
-    """Whether the hardware itself writes the newer result after the older one.
+def written_in_order(older: Queue, newer: Operation | None, counter: Counter) -> bool:
+    """Whether the hardware itself writes a newer result after an older one, as far as this counter of the older goes.
 
     Vector memory writes back in order (LLVM `hasVmemWriteVgprInOrder`), over a flat access in its vector part; so
     does LDS.
     """
     if newer is None:
         return False
-    older = pending.operation.queue
     if newer.queue is Queue.VM:
-        return older is Queue.VM or (older is Queue.FLAT and pending.counter is Counter.VM)
+        return older is Queue.VM or (older is Queue.FLAT and counter is Counter.VM)
     return newer.queue is Queue.LDS and older is Queue.LDS
