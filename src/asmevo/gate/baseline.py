@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,8 +42,8 @@ class LaunchBaseline:
     """Wave instructions of one run."""
     seconds: float = 0.0
     """Time of one run, for ordering."""
-    lines: Mapping[int, int] = field(default_factory=dict[int, int])
-    """Position in K0's program to how often it was executed."""
+    lines: frozenset[int] = frozenset()
+    """Positions in K0's program that it executed."""
 
     @property
     def usable(self) -> bool:
@@ -71,12 +69,9 @@ class Baseline:
         return tuple(sorted((b for b in self.launches if b.usable), key=lambda b: (b.instructions, b.launch.name)))
 
     @property
-    def executed(self) -> Counter[int]:
+    def executed(self) -> frozenset[int]:
         """Positions of K0's program that some usable launch executed."""
-        total: Counter[int] = Counter()
-        for known in self.usable:
-            total.update(known.lines)
-        return total
+        return frozenset[int]().union(*(known.lines for known in self.usable))
 
     def check(self) -> Check:
         """TESTED when a launch is left to judge by."""
@@ -134,7 +129,8 @@ class Baseline:
                     why = outcome.fault.message if outcome.fault else ""
                     return _finding(launch, "fault", f"K0 itself ends with {outcome.status} on it. {why}".strip())
                 after.append(Snapshot.take(track.template, track.work))
-                result.instructions, result.seconds, result.lines = outcome.instructions, outcome.seconds, outcome.lines
+                result.instructions, result.seconds = outcome.instructions, outcome.seconds
+                result.lines = frozenset(outcome.lines)
             track.reset()
             if attempt == 0:
                 track.after = tuple(after)

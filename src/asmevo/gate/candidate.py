@@ -32,13 +32,17 @@ def bind(k0: Program, data: bytes, edits: Sequence[Edit] | None) -> tuple[Candid
     try:
         obj = CodeObject.parse(data, "the candidate")
         recovered = recover(obj, k0.kernel.name)
-        matched = align(k0, recovered)
-        meant = k0.with_lines(matched.lines, matched.entry) if edits is None else encode(apply_all(k0, edits))
+        meant = _matched(k0, recovered) if edits is None else encode(apply_all(k0, edits))
     except InputError as error:
         return None, Check(NAME, Verdict.REFUTED, (Finding("rebuild.input", str(error)),))
     check = check_rebuild(meant, data)
     if not check.verdict.admitted:
         return None, check
     if len(meant.lines) != len(recovered.lines):  # padding in front of an entry, which an edit does not name
-        meant = k0.with_lines(matched.lines, matched.entry)
+        meant = _matched(k0, recovered)
     return Candidate(obj, meant), check
+
+
+def _matched(k0: Program, recovered: Program) -> Program:
+    matched = align(k0, recovered)
+    return k0.with_lines(matched.lines, matched.entry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +25,13 @@ class Differential:
     """The check, and which lines of the candidate were executed."""
 
     check: Check
-    executed: Counter[int]
-    """Position in the candidate's program to how often it was executed, over all launches."""
+    executed: set[int]
+    """Positions in the candidate's program that some launch executed."""
 
 
 def differential(candidate: CodeObject, kernel: str | None, baseline: Baseline, device: Device) -> Differential:
     """Run the candidate on every usable launch, the quickest first, until something differs."""
-    executed: Counter[int] = Counter()
+    executed: set[int] = set()
     compared = 0
     facts: dict[str, object] = {"poisons": [], "repeats": REPEATS, "launches": []}
     usable = baseline.usable
@@ -55,7 +54,7 @@ def differential(candidate: CodeObject, kernel: str | None, baseline: Baseline, 
 
 
 def _compare(
-    candidate: CodeObject, module: Module, known: LaunchBaseline, track: Track, device: Device, executed: Counter[int]
+    candidate: CodeObject, module: Module, known: LaunchBaseline, track: Track, device: Device, executed: set[int]
 ) -> tuple[Finding | None, int]:
     launch, size = known.launch, 0
     limits = RunLimits(SLACK * known.instructions + _SLACK_INSTRUCTIONS, 20.0 + 50 * known.seconds)

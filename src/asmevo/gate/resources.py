@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
-from asmevo.isa import Reg
+from asmevo.isa import Instruction, Reg
 from asmevo.isa.registers import AGPR_BASE, VGPR_BASE
 from asmevo.program import Program
 from asmevo.verdict import Check, Finding, Verdict
@@ -35,25 +36,28 @@ def resources(k0: Program, candidate: Program) -> Check:
 
 
 def _highest(program: Program) -> dict[str, tuple[int, int]]:
-    """Register file to (registers needed, line that needs them), over reachable code."""
+    """Register file to (registers needed, line that needs them), over the whole text: unreached code may be reached."""
     result: dict[str, tuple[int, int]] = {}
-    for file, count, line in _uses(program):
-        if count > result.get(file, (0, 0))[0]:
-            result[file] = (count, line)
+    for line in program.lines:
+        for file, count in _uses(line.instruction):
+            if count > result.get(file, (0, 0))[0]:
+                result[file] = (count, line.id)
     return result
 
 
-def _uses(program: Program) -> Iterator[tuple[str, int, int]]:
-    for line in program.lines:
-        if line.id not in program.block_of:
+@lru_cache(maxsize=1 << 16)
+def _uses(instruction: Instruction) -> tuple[tuple[str, int], ...]:
+    return tuple(_registers(instruction))
+
+
+def _registers(instruction: Instruction) -> Iterator[tuple[str, int]]:
+    for operand in instruction.operands:
+        if not isinstance(operand, Reg):
             continue
-        for operand in line.instruction.operands:
-            if not isinstance(operand, Reg):
-                continue
-            end = operand.first + operand.count
-            if operand.first >= AGPR_BASE:
-                yield "a", end - AGPR_BASE, line.id
-            elif operand.first >= VGPR_BASE:
-                yield "v", end - VGPR_BASE, line.id
-            elif end <= _SGPRS:
-                yield "s", end, line.id
+        end = operand.first + operand.count
+        if operand.first >= AGPR_BASE:
+            yield "a", end - AGPR_BASE
+        elif operand.first >= VGPR_BASE:
+            yield "v", end - VGPR_BASE
+        elif end <= _SGPRS:
+            yield "s", end
