@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -100,6 +100,16 @@ class _Timeline:
     """(line id, instruction, whether it has causes)."""
     born: dict[int, tuple[int, Operation]]
     """Line id of an operation to (index of the event behind its issue, the operation)."""
+    known: dict[tuple[int, Queue, _Status], tuple[dict[int, _Status], _Status]] = field(
+        default_factory=dict[tuple[int, Queue, "_Status"], tuple[dict[int, "_Status"], "_Status"]], compare=False
+    )
+
+    def follow(self, start: int, queue: Queue, status: _Status) -> tuple[dict[int, _Status], _Status]:
+        """Status right before each line that has causes, from event `start` on, and at the end of the block."""
+        key = (start, queue, status)
+        if key not in self.known:
+            self.known[key] = _follow(self.events[start:], queue, status)
+        return self.known[key]
 
 
 def _timeline(lines: Iterable[Line]) -> _Timeline:
@@ -116,10 +126,11 @@ def _timeline(lines: Iterable[Line]) -> _Timeline:
     return _Timeline(tuple(events), born)
 
 
-def _follow(timeline: _Timeline, start: int, queue: Queue, status: _Status) -> tuple[dict[int, _Status], _Status]:
-    """Status right before each line that has causes, from event `start` on, and at the end of the block."""
+def _follow(
+    events: Iterable[tuple[int, Instruction, bool]], queue: Queue, status: _Status
+) -> tuple[dict[int, _Status], _Status]:
     at: dict[int, _Status] = {}
-    for line, instruction, has_causes in timeline.events[start:]:
+    for line, instruction, has_causes in events:
         if has_causes:
             at[line] = status
         if status == DONE:
@@ -193,10 +204,10 @@ class FenceAnalysis:
             started = operation(self._k0.line(line).instruction)
             assert started is not None, "only operations have a status"
             for status, _, _ in pairs:
-                at, end = _follow(timeline, 0, queue, status)
+                at, end = timeline.follow(0, queue, status)
                 found.append(Instance(line, started, status, age == 0, at, end))
         for line, (start, started) in timeline.born.items():
-            at, end = _follow(timeline, start, started.queue, 0)
+            at, end = timeline.follow(start, started.queue, 0)
             found.append(Instance(line, started, NOT_ISSUED, True, at, end))
         return found
 
@@ -229,6 +240,7 @@ class FenceAnalysis:
         original = self._lines[number]
         ours = self._timelines.get(lines, None, lambda: _timeline(lines))
         theirs = self._timelines.get(original, None, lambda: _timeline(original))
+        alike = ours.events == theirs.events
         causes = {line: _causes(instruction) for line, instruction, has_causes in ours.events if has_causes}
         kinds = {line: _causes(instruction) for line, instruction, has_causes in theirs.events if has_causes}
         common = {line for line, found in causes.items() if kinds.get(line) == found}
@@ -236,22 +248,25 @@ class FenceAnalysis:
         out: dict[_Key, set[_Pair]] = {}
         for key, (candidate, k0, owed) in state:
             line, queue, kind, age = key
-            at, end = _follow(ours, 0, queue, candidate)
-            at0, end0 = _follow(theirs, 0, queue, k0)
+            at, end = ours.follow(0, queue, candidate)
+            at0, end0 = theirs.follow(0, queue, k0)
             reborn = line in ours.born
-            owed, late = _walk(causes, common, at, at0, queue, kind, owed)
-            found.update((f, line) for f in late)
+            if owed or not (alike and candidate == k0):
+                owed, late = _walk(causes, common, at, at0, queue, kind, owed)
+                found.update((f, line) for f in late)
             aged = (line, queue, kind, min(age + 1, _OLDEST) if reborn else age)
             out.setdefault(aged, set()).add((end, end0, owed))
         for line, (start, started) in ours.born.items():
-            at, end = _follow(ours, start, started.queue, 0)
+            at, end = ours.follow(start, started.queue, 0)
             known = theirs.born.get(line)
             if known is not None and (known[1].queue, known[1].kind) == (started.queue, started.kind):
-                at0, end0 = _follow(theirs, known[0], started.queue, 0)
+                at0, end0 = theirs.follow(known[0], started.queue, 0)
             else:
                 at0, end0 = dict.fromkeys(at, DONE), DONE  # K0 has no such operation: nobody may have to wait for it
-            owed, late = _walk(causes, common, at, at0, started.queue, started.kind, False)
-            found.update((f, line) for f in late)
+            owed = False
+            if not alike:
+                owed, late = _walk(causes, common, at, at0, started.queue, started.kind, owed)
+                found.update((f, line) for f in late)
             out.setdefault((line, started.queue, started.kind, 0), set()).add((end, end0, owed))
         return frozenset(found), _frozen(out)
 
