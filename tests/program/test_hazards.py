@@ -71,7 +71,7 @@ CASES = [
         1,
         1,
     ),
-    ("valu_dpp", "v_mov_b32_e32 v1, 0", "v_mul_f32_dpp v4, v1, v2 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf", 2, 2),
+    ("valu_dpp", "v_mov_b32_e32 v1, 0", "v_mul_f32_dpp v4, v1, v2 row_shl:1 row_mask:0xf bank_mask:0xf", 2, 2),
     ("exec_dpp", "v_cmpx_eq_u32_e32 vcc, v0, v1", "v_mov_b32_dpp v4, v5 row_shl:1 row_mask:0xf bank_mask:0xf", 5, 5),
     ("sgpr_valu", "v_cmp_eq_u32_e64 s[0:1], v0, v1", "v_cndmask_b32_e64 v2, v3, v4, s[0:1]", 2, 2),
     ("sgpr_valu", "v_cmp_eq_u32_e32 vcc, v0, v1", "v_cndmask_b32_e32 v2, v3, v4, vcc", 2, 2),
