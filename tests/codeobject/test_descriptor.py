@@ -13,7 +13,8 @@ from small_objects import LOOP, build
 FIELDS = {
     "lds_size": 32, "private_size": 32, "kernarg_size": 32, "rsrc1": 32, "rsrc2": 32, "rsrc3": 32, "user_sgpr_count": 5,
     "workgroup_id_x": 1, "workgroup_id_z": 1, "workitem_id_mode": 2, "kernarg_preload_length": 7,
-    "kernarg_preload_offset": 9, "kernarg_segment_ptr": 1, "dispatch_ptr": 1, "ieee": 1, "dx10_clamp": 1, "denorm_f32": 2,
+    "kernarg_preload_offset": 9, "kernarg_segment_ptr": 1, "dispatch_ptr": 1, "ieee": 1, "dx10_clamp": 1,
+    "denorm_f32": 2,
 }  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def test_another_target_is_named(machine, named):
 
 
 def test_a_missing_descriptor_is_named():
-    with pytest.raises(InputError, match="no kernel descriptor 'k0.kd'"):
+    with pytest.raises(InputError, match=r"no kernel descriptor 'k0\.kd'"):
         CodeObject.parse(build(LOOP).replace(b"k0.kd\0", b"k0.kx\0"))
 
 

@@ -23,6 +23,7 @@ from asmevo.codeobject.elf import (
     SHT_REL,
     SHT_RELA,
     SHT_SYMTAB,
+    STT_SECTION,
     SYMBOL,
     Section,
     Segment,
@@ -32,7 +33,6 @@ from asmevo.verdict import InputError
 ADDRESS_TAGS = frozenset({3, 4, 5, 6, 7, 12, 13, 17, 23, 25, 26, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE})
 """Dynamic tags whose value is an address."""
 DYNAMIC_ENTRY = struct.Struct("<qQ")
-_STT_SECTION = 3
 _MAX_ALIGN = 1 << 16
 
 
@@ -186,7 +186,7 @@ class _Writer:
         home = self.obj.sections.index(self.home)
         entries = {k.entry: self.move.entries[k.name] for k in self.obj.kernels}
         for name, info, other, section, value, size in SYMBOL.iter_unpack(self._content(table)):
-            if section == home and info & 15 != _STT_SECTION:
+            if section == home and info & 15 != STT_SECTION:
                 start = entries.get(value, self.move.address(value))
                 size = self.move.address(value + size) - start if size else 0
                 value = start

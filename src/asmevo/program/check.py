@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from asmevo.codeobject import CodeObject, Section, Segment, Symbol
-from asmevo.codeobject.elf import PT_LOAD, SHT_DYNAMIC, SHT_DYNSYM, SHT_SYMTAB, Elf
+from asmevo.codeobject.elf import PT_LOAD, SHT_DYNAMIC, SHT_DYNSYM, SHT_SYMTAB, STT_SECTION, Elf
 from asmevo.codeobject.writer import ADDRESS_TAGS, DYNAMIC_ENTRY, is_debug
 from asmevo.isa import Decoded, Decoder
 from asmevo.isa.encoding import branch_target
-from asmevo.program.layout import ENTRY_ALIGN, PRELOAD_HEADER, S_NOP, encode, kernel_entries
+from asmevo.program.layout import ENTRY_ALIGN, PRELOAD_HEADER, S_NOP, encode, kernel_entries, second_entries
 from asmevo.program.program import Program
 from asmevo.program.recover import decode_text
 from asmevo.verdict import Check, Finding, InputError, Severity, Verdict
@@ -28,9 +28,9 @@ def check_rebuild(program: Program, data: bytes) -> Check:
     try:
         new = CodeObject.parse(data, "the rebuilt object")
         comparison = _Comparison(encode(program), new)
+        findings = (*comparison.code(), *comparison.container())
     except InputError as error:
         return Check(NAME, Verdict.REFUTED, (Finding("rebuild.parse", str(error)),))
-    findings = (*comparison.code(), *comparison.container())
     refuted = any(f.severity is Severity.ERROR for f in findings)
     facts = {"sha256": new.sha256, "lines": len(program.lines)} | comparison.counts
     return Check(NAME, Verdict.REFUTED if refuted else Verdict.TESTED, findings, facts)
@@ -40,9 +40,12 @@ class _Comparison:
     def __init__(self, program: Program, new: CodeObject) -> None:
         self.program, self.old, self.new = program, program.source, new
         self.counts: dict[str, int] = {}
+        self.places = {d.address: i for i, d in enumerate(decode_text(program.source))}
+        """Address in K0 to line id; a kernel's to that of its entry now."""
         self.address: dict[int, int] = {}
         """Line id to its address in the new object."""
-        self.entries = kernel_entries(program)
+        self.entries, self.seconds = kernel_entries(program), second_entries(program)
+        self.places |= {k.entry: self.entries[k.name] for k in self.old.kernels}
 
     # instructions
 
@@ -117,11 +120,10 @@ class _Comparison:
                 yield Finding(
                     "rebuild.entry", f"The kernel {before.name} begins at 0x{after.entry:x}, not at its first line."
                 )
-            if before.descriptor.kernarg_preload_length:
-                wanted = before.entry + PRELOAD_HEADER
-                second = next((i for i, d in enumerate(decode_text(self.old)) if d.address == wanted), -1)
-                if self.address.get(second) != after.entry + PRELOAD_HEADER:
-                    yield Finding("rebuild.entry", f"The second entry of {before.name} (kernarg preload) moved.")
+        for kernel in self.new.kernels:
+            second = self.seconds.get(kernel.name)
+            if second is not None and self.address.get(second) != kernel.entry + PRELOAD_HEADER:
+                yield Finding("rebuild.entry", f"The second entry of {kernel.name} (kernarg preload) moved.")
 
     def _sections(self) -> Iterator[Finding]:
         old_elf, new_elf = Elf(self.old.data, "K0"), Elf(self.new.data, "the rebuilt object")
@@ -147,14 +149,11 @@ class _Comparison:
 
     def _symbols(self, before: tuple[Symbol, ...], after: tuple[Symbol, ...]) -> Iterator[Finding]:
         text = self.old.sections.index(self.old.text)
-        lines = {d.address: i for i, d in enumerate(decode_text(self.old))}
-        entries = {k.entry: self.entries[k.name] for k in self.old.kernels}
         for x, y in zip(before, after, strict=True):
             same = (x.name, x.info, x.other, x.section) == (y.name, y.info, y.other, y.section)
-            if x.section == text and x.type != 3:
-                line = entries.get(x.value, lines.get(x.value, -1))
-                same &= y.value == self.address[line] if line in self.address else self._in_text(y.value)
-                same &= (x.size == 0) == (y.size == 0) and self._in_text(y.value + y.size)
+            if x.section == text and x.type != STT_SECTION:
+                same &= self._went(x.value, y.value) and (x.size == 0) == (y.size == 0)
+                same &= x.size == 0 or self._went(x.value + x.size, y.value + y.size)
             else:
                 home = x.section if 0 < x.section < len(self.old.sections) else 0
                 shift = self.new.sections[home].address - self.old.sections[home].address
@@ -162,8 +161,15 @@ class _Comparison:
             if not same:
                 yield Finding("rebuild.symbol", f"The symbol {x.name} is not where its line or section went.")
 
-    def _in_text(self, address: int) -> bool:
-        return self.new.text.address <= address <= self.new.text.address + self.new.text.size
+    def _went(self, before: int, after: int) -> bool:
+        """Whether an address of K0's text became `after`: exactly for entries, lines that stayed and the end."""
+        old, new = self.old.text, self.new.text
+        line = self.places.get(before, -1)
+        if before == old.address + old.size:
+            return after == new.address + new.size
+        if line in self.address:
+            return after == self.address[line]
+        return new.address <= after <= new.address + new.size
 
     def _dynamic(self, before: bytes, after: bytes) -> Iterator[Finding]:
         for x, y in zip(DYNAMIC_ENTRY.iter_unpack(before), DYNAMIC_ENTRY.iter_unpack(after), strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asmevo.isa import assemble
-from asmevo.isa.encoding import branch_words, with_branch_target
+from asmevo.isa.encoding import branch_target, branch_words, is_branch, with_branch_target
 from asmevo.program.program import Line, Program
 from asmevo.program.recover import decode_text
 from asmevo.verdict import InputError
@@ -96,15 +96,38 @@ def _kernel_entry(program: Program, name: str) -> int:
     return next(k.entry for k in program.source.kernels if k.name == name)
 
 
-def _check_preload(program: Program, layout: Layout) -> None:
-    """Hold the second entry of kernels with kernarg preload at its distance."""
+def second_entries(program: Program) -> dict[str, int]:
+    """Kernel name to the line id of its second entry, for kernels with kernarg preload.
+
+    Where the header of K0 ends with a branch to it, it is where that branch goes now.
+    """
+    found: dict[str, int] = {}
     for kernel in program.source.kernels:
         if not kernel.descriptor.kernarg_preload_length:
             continue
         index = {d.address: i for i, d in enumerate(decode_text(program.source))}
-        position = program.position.get(index.get(kernel.entry + PRELOAD_HEADER, -1))
-        if position is None or layout.addresses[position] != layout.entries[kernel.name] + PRELOAD_HEADER:
+        original = index.get(kernel.entry + PRELOAD_HEADER, -1)
+        found[kernel.name] = original
+        for line_id in range(index[kernel.entry], original):
+            words = decode_text(program.source)[line_id].words
+            if is_branch(words) and line_id in program.position and _goes_to(program, line_id) == original:
+                found[kernel.name] = program.line(line_id).target or original
+    return found
+
+
+def _goes_to(program: Program, line_id: int) -> int:
+    """The line that a branch of K0 goes to in K0."""
+    decoded = decode_text(program.source)
+    address = branch_target(decoded[line_id].words, decoded[line_id].address)
+    return next((i for i, d in enumerate(decoded) if d.address == address), -1)
+
+
+def _check_preload(program: Program, layout: Layout) -> None:
+    """Hold the second entry of kernels with kernarg preload at its distance."""
+    for name, line_id in second_entries(program).items():
+        position = program.position.get(line_id)
+        if position is None or layout.addresses[position] != layout.entries[name] + PRELOAD_HEADER:
             raise InputError(
-                f"The kernel {kernel.name} has a second entry {PRELOAD_HEADER} bytes behind its first (kernarg "
-                "preload); edit only behind it, or keep the size of what is in front."
+                f"The kernel {name} has a second entry {PRELOAD_HEADER} bytes behind its first (kernarg preload); edit "
+                "only behind it, or keep the size of what is in front."
             )
