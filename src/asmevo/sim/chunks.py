@@ -11,9 +11,9 @@ from asmevo.program.program import Program, control_kind
 from asmevo.sim.layout import BARRIER, END, NEXT
 from asmevo.verdict import UnsupportedError
 
-LONGEST = 128
+LONGEST = 64
 """Most instructions of a block: bounds what one edit recompiles."""
-SHORTEST = 48
+SHORTEST = 24
 """Fewest instructions of a part of a longer basic block."""
 
 

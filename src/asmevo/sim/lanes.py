@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 
+from asmevo.sim.fold import compare, fold
 from asmevo.sim.ir import Builder, Value, constant, type_name
 
 _FORMATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
@@ -37,6 +38,14 @@ class LaneAlgebra:
         self.lanes = lanes
         self.group = group
         """i64: which group of `lanes` lanes of the wave this is."""
+        self._widened: dict[str, Value] = {}
+        """64-bit values that are a 32-bit one, zero extended."""
+        self._raised: dict[str, Value] = {}
+        """64-bit values that are a 32-bit one, shifted up by 32."""
+        self._pairs: dict[str, tuple[Value, Value]] = {}
+        """64-bit values that are two 32-bit ones, low and high."""
+        self._shifted: dict[str, tuple[str, int]] = {}
+        """Right shifts of such pairs by less than 32."""
 
     # --- helpers
     def _value(self, text: str, kind: str, bits: int) -> Value:
@@ -77,32 +86,35 @@ class LaneAlgebra:
         return self._value(self.b.let(f"add <{self.lanes} x i32> {first}, {steps}"), "i", 32)
 
     # --- integers
+    def _integer(self, op: str, a: Value, b: Value) -> Value:
+        """An integer instruction, folded when that needs no instruction."""
+        folded = fold(op, a, b)
+        return self._binary(op, a, b) if folded is None else folded
+
     def add(self, a: Value, b: Value) -> Value:
-        if a.const is not None and b.const is not None:
-            return self.const(a.const + b.const, a.bits)
-        return self._binary("add", a, b)
+        return self._integer("add", a, b)
 
     def sub(self, a: Value, b: Value) -> Value:
-        if a.const is not None and b.const is not None:
-            return self.const(a.const - b.const, a.bits)
-        return self._binary("sub", a, b)
+        return self._integer("sub", a, b)
 
     def mul(self, a: Value, b: Value) -> Value:
-        return self._binary("mul", a, b)
+        return self._integer("mul", a, b)
 
     def and_(self, a: Value, b: Value) -> Value:
-        if a.const is not None and b.const is not None:
-            return self.const(a.const & b.const, a.bits)
-        return self._binary("and", a, b)
+        return self._integer("and", a, b)
 
     def or_(self, a: Value, b: Value) -> Value:
-        return self._binary("or", a, b)
+        result = self._integer("or", a, b)
+        low, high = (a, b) if b.text in self._raised else (b, a)
+        if low.text in self._widened and high.text in self._raised:
+            self._pairs[result.text] = self._widened[low.text], self._raised[high.text]
+        return result
 
     def xor(self, a: Value, b: Value) -> Value:
-        return self._binary("xor", a, b)
+        return self._integer("xor", a, b)
 
     def not_(self, a: Value) -> Value:
-        return self._binary("xor", a, self.const(-1, a.bits))
+        return self._integer("xor", a, self.const(-1, a.bits))
 
     def _amount(self, a: Value, amount: Value) -> Value:
         if amount.bits < a.bits:
@@ -112,36 +124,40 @@ class LaneAlgebra:
         return self.and_(amount, self.const(a.bits - 1, a.bits))
 
     def shl(self, a: Value, amount: Value) -> Value:
-        return self._shift("shl", a, amount)
+        by = self._amount(a, amount)
+        result = self._integer("shl", a, by)
+        if by.const == 32 and a.text in self._widened:
+            self._raised[result.text] = self._widened[a.text]
+        return result
 
     def lshr(self, a: Value, amount: Value) -> Value:
-        return self._shift("lshr", a, amount)
+        by = self._amount(a, amount)
+        pair = self._pairs.get(a.text)
+        if pair is not None and by.const is not None and by.const >= 32:
+            return self.zext(self.lshr(pair[1], self.const(by.const - 32)), 64)
+        result = self._integer("lshr", a, by)
+        if pair is not None and by.const:
+            self._shifted[result.text] = a.text, by.const
+        return result
 
     def ashr(self, a: Value, amount: Value) -> Value:
-        return self._shift("ashr", a, amount)
+        return self._integer("ashr", a, self._amount(a, amount))
 
-    def _shift(self, op: str, a: Value, amount: Value) -> Value:
-        by = self._amount(a, amount)
-        if by.const == 0:
-            return a
-        if a.const is not None and by.const is not None:
-            if op == "shl":
-                return self.const(a.const << by.const, a.bits)
-            signed = a.const - (1 << a.bits) if op == "ashr" and a.const >> (a.bits - 1) else a.const
-            return self.const(signed >> by.const, a.bits)
-        return self._binary(op, a, by)
+    def _extreme(self, name: str, a: Value, b: Value) -> Value:
+        folded = fold(name, a, b)
+        return self._intrinsic(name, a, b) if folded is None else folded
 
     def umin(self, a: Value, b: Value) -> Value:
-        return self._intrinsic("umin", a, b)
+        return self._extreme("umin", a, b)
 
     def umax(self, a: Value, b: Value) -> Value:
-        return self._intrinsic("umax", a, b)
+        return self._extreme("umax", a, b)
 
     def smin(self, a: Value, b: Value) -> Value:
-        return self._intrinsic("smin", a, b)
+        return self._extreme("smin", a, b)
 
     def smax(self, a: Value, b: Value) -> Value:
-        return self._intrinsic("smax", a, b)
+        return self._extreme("smax", a, b)
 
     def bitreverse(self, a: Value) -> Value:
         return self._intrinsic("bitreverse", a)
@@ -160,13 +176,20 @@ class LaneAlgebra:
         return Value(self.b.let(f"call {a.type} @{full}({a.typed}, i1 false)"), "i", a.bits, self.lanes)
 
     def icmp(self, predicate: str, a: Value, b: Value) -> Value:
+        if a.const is not None and b.const is not None:
+            return self.const(compare(predicate, a, b), 1)
         return self._value(self.b.let(f"icmp {predicate} {a.type} {a.text}, {b.text}"), "i", 1)
 
     # --- widths
     def zext(self, a: Value, bits: int) -> Value:
         if a.bits == bits:
             return a
-        return self.const(a.const, bits) if a.const is not None else self._cast("zext", a, "i", bits)
+        if a.const is not None:
+            return self.const(a.const, bits)
+        result = self._cast("zext", a, "i", bits)
+        if a.bits == 32:
+            self._widened[result.text] = a
+        return result
 
     def sext(self, a: Value, bits: int) -> Value:
         if a.bits == bits:
@@ -178,9 +201,29 @@ class LaneAlgebra:
     def trunc(self, a: Value, bits: int) -> Value:
         if a.bits == bits:
             return a
-        return self.const(a.const, bits) if a.const is not None else self._cast("trunc", a, "i", bits)
+        if a.const is not None:
+            return self.const(a.const, bits)
+        if bits <= 32 and (word := self._low_word(a)) is not None:
+            return self.trunc(word, bits)
+        return self._cast("trunc", a, "i", bits)
+
+    def _low_word(self, a: Value) -> Value | None:
+        """The low 32 bits of a 64-bit value that was put together from words, without 64-bit instructions."""
+        if a.text in self._widened:
+            return self._widened[a.text]
+        if a.text in self._pairs:
+            return self._pairs[a.text][0]
+        if a.text in self._shifted:
+            source, by = self._shifted[a.text]
+            low, high = self._pairs[source]
+            return self.or_(self.lshr(low, self.const(by)), self.shl(high, self.const(32 - by)))
+        return None
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
+        if condition.const is not None:
+            return a if condition.const else b
+        if a == b:
+            return a
         text = self.b.let(f"select {condition.typed}, {a.typed}, {b.typed}")
         return Value(text, a.kind, a.bits, self.lanes)
 
@@ -225,7 +268,7 @@ class LaneAlgebra:
         inexact = self.fcmp("one", error, self.fconst(0.0))
         away = self.icmp("sge", self.xor(self.as_int(error), bits), self.const(0))
         odd = self.select(away, self.add(bits, self.const(1)), self.sub(bits, self.const(1)))
-        fix = self._binary("and", even, inexact)
+        fix = self.and_(even, inexact)
         return self.fpcast(self.as_float(self.select(fix, odd, bits)), 16)
 
     def fneg(self, a: Value) -> Value:

@@ -17,6 +17,7 @@ from asmevo.sim.layout import FULL, ROW, VECTORS, register_offset, scalar_offset
 GROUP = 16
 """Lanes that vector code works on at a time; also the length of a DPP row."""
 STATE = "%state"
+_LANE_BITS = "<" + ", ".join(f"i32 {1 << n}" for n in range(GROUP)) + ">"
 
 
 class Registers:
@@ -170,8 +171,9 @@ class Registers:
         """The lanes of the current group of a mask given as i64."""
         shift = self.body.let(f"shl nuw nsw i64 {self._group}, 4")
         part = self.body.let(f"lshr i64 {bits.text}, {shift}")
-        word = self.body.let(f"trunc i64 {part} to i16")
-        return Value(self.body.let(f"bitcast i16 {word} to <{GROUP} x i1>"), "i", 1, GROUP)
+        lanes = self.body.splat(self.body.let(f"trunc i64 {part} to i32"), "i32", GROUP)
+        picked = self.body.let(f"and <{GROUP} x i32> {lanes}, {_LANE_BITS}")
+        return Value(self.body.let(f"icmp ne <{GROUP} x i32> {picked}, zeroinitializer"), "i", 1, GROUP)
 
     def exec_mask(self) -> Value:
         return self.mask(EXEC_LO)

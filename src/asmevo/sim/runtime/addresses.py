@@ -89,6 +89,27 @@ def _words(f: Builder, row: str, group: str) -> str:
     return f.cast("zext", f.load(_I32, f.at(row, group, 4 * GROUP), 64), _I32, _I64)
 
 
+def _near(f: Builder, row: str, shift: str, size: str, offsets: str) -> None:
+    """The usual case, quick: when the largest address of all lanes, active or not, is inside, return `%exec`.
+
+    The offset of a lane is its 32-bit address plus `shift`; `size` is the size of the space.
+    """
+    top = f.variable(_I32, "zeroinitializer")
+    greater = f.module.intrinsic(f"llvm.umax.v{GROUP}i32", _I32, _I32, _I32)
+    with f.loop(LANES // GROUP) as group:
+        words = f.load(_I32, f.at(row, group, 4 * GROUP), 64)
+        top.set(f.call(_I32, greater, f"{_I32} {top.get()}", f"{_I32} {words}"))
+    reduce = f.module.intrinsic(f"llvm.vector.reduce.umax.v{GROUP}i32", "i32", _I32)
+    largest = f.cast("zext", f.call("i32", reduce, f"{_I32} {top.get()}"), "i32", "i64")
+    room = f.i64("sub", f.i64("sub", size, "%size"), f.i64("add", largest, shift))
+    with f.when(f.i64("icmp sge", f.i64("or", room, shift), 0)):
+        all_shift = f.splat(shift, "i64", GROUP)
+        with f.loop(LANES // GROUP) as group:
+            place = f.op("add", _I64, _words(f, row, group), all_shift)
+            f.store(_I64, place, f.at(offsets, group, 8 * GROUP), 64)
+        f.do("ret i64 %exec")
+
+
 def _global64(module: Module) -> None:
     """Addresses in two registers: `address + offset`."""
     parameters = {"state": "ptr", "address": "ptr", "offset": "i64", "exec": "i64", "size": "i64", "at": "i32"}
@@ -111,9 +132,11 @@ def _global32(module: Module) -> None:
     parameters = {"state": "ptr", "address": "ptr", "base": "i64", "exec": "i64", "size": "i64", "at": "i32"}
     with module.function("sim_global32", "i64", parameters) as f:
         start = wave_field(f, "%state", "image_base")
-        shift = f.splat(f.i64("sub", "%base", start), "i64", GROUP)
+        distance = f.i64("sub", "%base", start)
         offsets = wave_field(f, "%state", "offsets")
         space = wave_field(f, "%state", "image_size")
+        _near(f, "%address", distance, space, offsets)
+        shift = f.splat(distance, "i64", GROUP)
         good = _check(f, "global", space, start, lambda g: f.op("add", _I64, _words(f, "%address", g), shift), offsets)
         f.do(f"ret i64 {good}")
 
@@ -127,6 +150,7 @@ def _lds(module: Module) -> None:
         shift = f.splat("%offset", "i64", GROUP)
         offsets = f.at(wave_field(f, "%state", "offsets"), "%slot", OFFSETS)
         space = wave_field(f, "%state", "lds_size")
+        _near(f, "%address", "%offset", space, offsets)
         good = _check(f, "lds", space, "0", lambda g: f.op("add", _I64, _words(f, "%address", g), shift), offsets)
         f.do(f"ret i64 {good}")
 
@@ -167,6 +191,15 @@ def _descriptor(f: Builder, words: str) -> tuple[str, str, str]:
     return base, f.i64("and", f.i64("lshr", high, 16), 0x3FFF), records
 
 
+def _near_buffer(f: Builder, row: str, fixed: str, records: str, base: str, offsets: str) -> None:
+    """The usual case of `sim_buffer`: every lane is in range of the descriptor, and that range is in memory."""
+    space = wave_field(f, "%state", "image_size")
+    start = f.i64("add", f.i64("sub", base, wave_field(f, "%state", "image_base")), fixed)
+    reach = f.i64("add", start, records)  # past the last byte that is in range
+    small = f.module.intrinsic("llvm.smin.i64", "i64", "i64", "i64")
+    _near(f, row, start, f.call("i64", small, f"i64 {reach}", f"i64 {space}"), offsets)
+
+
 def _buffer(module: Module) -> None:
     """Buffer addresses: base + soffset + index * stride + voffset + offset.
 
@@ -194,6 +227,9 @@ def _buffer(module: Module) -> None:
         structured = f.let(f"and i1 {has_index}, {f.i64('icmp ne', stride, 0)}")
         row_offset = f.choose(f.let("icmp ne ptr %voffset, null"), "ptr", "%voffset", ZEROS)
         row_index = f.choose(has_index, "ptr", "%vindex", ZEROS)
+        left_of_records = f.i64("sub", records, fixed)
+        with f.when(f.let(f"xor i1 {has_index}, true")):
+            _near_buffer(f, row_offset, fixed, left_of_records, base, offsets)
         by_index = f.splat(structured, "i1", GROUP)
         sizes, limit = f.splat("%size", "i64", GROUP), f.splat(records, "i64", GROUP)
         fixed_all, strides = f.splat(fixed, "i64", GROUP), f.splat(stride, "i64", GROUP)
