@@ -98,6 +98,20 @@ class WaitPlacer:
                 found.update((line.id, wait) for line in lines if (wait := facts(line.instruction).wait) is not None)
         return found
 
+    def finished(self, block: int) -> dict[int, frozenset[int]]:
+        """Lines of a block that rely on memory operations having finished, with those the reference has finished there.
+
+        Only what `cares` looks at counts: fences and accesses that conflict, not the readers of registers.
+        """
+        b = self._reference.blocks[block]
+        lines = {line.id: line.instruction for line in self._reference.lines[b.first : b.last]}
+        found: dict[int, set[int]] = {}
+        for instance in self._fences.instances(block):
+            for line, status in instance.at.items():
+                if status == DONE and cares(lines[line], instance.operation):
+                    found.setdefault(line, set()).add(instance.line)
+        return {line: frozenset(operations) for line, operations in found.items()}
+
     # one block
 
     def _begin(self, block: int) -> _Walk:

@@ -13,7 +13,7 @@ from asmevo.program import Program, rebuild
 from asmevo.search.bandit import Arm
 from asmevo.search.randomness import stream
 from asmevo.search.state import Node, State, edits_key
-from asmevo.strategies import Analyses, Context, Proposal, Strategy
+from asmevo.strategies import Analyses, Analyst, Context, Proposal, Strategy
 from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, Finding, Verdict
 
 COLD = 0.002
@@ -60,13 +60,13 @@ class Ground:
     """Block number to share of the time; only blocks worth editing."""
 
     @classmethod
-    def of(cls, program: Program, heat: Mapping[int, float]) -> Ground:
+    def of(cls, program: Program, heat: Mapping[int, float], analyst: Analyst) -> Ground:
         shares: dict[int, float] = {}
         for line_id, share in heat.items():
             block = program.block_of.get(line_id)
             if block is not None:
                 shares[block] = shares.get(block, 0.0) + share
-        return cls(program, heat, Analyses(program), {b: s for b, s in sorted(shares.items()) if s >= COLD})
+        return cls(program, heat, Analyses(program, analyst), {b: s for b, s in sorted(shares.items()) if s >= COLD})
 
 
 def build(program: Program, edits: Sequence[Edit]) -> Built:

@@ -14,7 +14,8 @@ from asmevo.search.summary import RunSummary
 from asmevo.search.trim import trim
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt, Status, Store
-from asmevo.strategies import Strategy, strategies_named
+from asmevo.strategies import Analyst, Strategy, strategies_named
+from asmevo.timing import chip
 from asmevo.verdict import InputError, UnsupportedError, Verdict
 
 
@@ -55,6 +56,7 @@ class _Search:
         self.bench, self.state, self.settings = bench, bench.state, bench.state.settings
         self._strategies = strategies_named(self.settings.strategies) if strategies is None else strategies
         self._clock, self._progress = clock, progress
+        self._analyst = Analyst(bench.k0, chip(bench.store.run.chip))
         self._started = clock()
         self._before = 0.0
         self._ground: tuple[int, Ground] | None = None
@@ -123,7 +125,7 @@ class _Search:
         point = self.state.point
         assert point
         if self._ground is None or self._ground[0] != point.ordinal:
-            ground = Ground.of(self.bench.program(point.ordinal), self.bench.heat(point.ordinal))
+            ground = Ground.of(self.bench.program(point.ordinal), self.bench.heat(point.ordinal), self._analyst)
             self._ground = (point.ordinal, ground)
         return self._ground[1]
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from asmevo.strategies.proposal import Strategy
+from asmevo.strategies.reschedule import Reschedule
 from asmevo.verdict import UsageError
 
-STRATEGIES: Mapping[str, Strategy] = MappingProxyType({})
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType({s.name: s for s in (Reschedule(),)})
 """Name to strategy."""
 
 

@@ -7,7 +7,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from asmevo.program import Block, Line, Program
+from asmevo.program.hazards import HazardAnalysis, smallest_distances
 from asmevo.program.liveness import Liveness, liveness
+from asmevo.program.memory import Barriers
+from asmevo.program.placement import WaitPlacer
+from asmevo.strategies.pace import Pace
+from asmevo.timing import Chip
+
+
+class Analyst:
+    """Makes the analyses of all programs of one run; blocks that programs share are analysed once."""
+
+    def __init__(self, k0: Program, chip: Chip) -> None:
+        self.k0 = k0
+        self.pace = Pace(chip)
+        self._hazards = HazardAnalysis(k0.source.target)
+        self._smallest: Mapping[str, int] = smallest_distances(self._hazards.hazards(k0))
+        """By pair of classes, distances under the spacing rules that K0 itself has and an edit may have too."""
+
+    def too_close(self, program: Program) -> dict[int, int]:
+        """Lines that follow another one too closely, with the wait states that are lacking in front of them."""
+        lacking: dict[int, int] = {}
+        for hazard in self._hazards.hazards(program):
+            allowed = min(hazard.rule.states, self._smallest.get(hazard.rule.key, hazard.rule.states))
+            if hazard.distance < allowed:
+                lacking[hazard.consumer] = max(lacking.get(hazard.consumer, 0), allowed - hazard.distance)
+        return lacking
 
 
 @dataclass(frozen=True)
@@ -15,10 +40,20 @@ class Analyses:
     """Analyses of one program, made when first asked for. They raise `UnsupportedError` for an opcode without a row."""
 
     program: Program
+    analyst: Analyst
 
     @cached_property
     def liveness(self) -> Liveness:
         return liveness(self.program)
+
+    @cached_property
+    def barriers(self) -> Barriers:
+        return Barriers(self.program)
+
+    @cached_property
+    def placer(self) -> WaitPlacer:
+        """Places waits in reorderings of the program."""
+        return WaitPlacer(self.program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +71,13 @@ class Context:
     def lines(self) -> Sequence[Line]:
         """The lines of the block."""
         return self.program.lines[self.block.first : self.block.last]
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Ids of the block's first and last line."""
+        return self.lines[0].id, self.lines[-1].id
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether the block is a loop of its own."""
+        return self.block.number in self.block.successors
