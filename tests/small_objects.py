@@ -68,8 +68,15 @@ _ENTRY = """
 
 
 @lru_cache
-def build(*codes: str, target: str = "gfx942", preload: int = 0, extra: str = "", debug: bool = False) -> bytes:
-    """A linked code object with kernels k0, k1, ... of these codes; `extra` is more assembly."""
+def build(
+    *codes: str,
+    target: str = "gfx942",
+    preload: int = 0,
+    extra: str = "",
+    debug: bool = False,
+    link: tuple[str, ...] = (),
+) -> bytes:
+    """A linked code object with kernels k0, k1, ... of these codes; `extra` is more assembly, `link` linker flags."""
     names = [f"k{i}" for i in range(len(codes))]
     source = [f'    .amdgcn_target "amdgcn-amd-amdhsa--{target}"']
     source += [_KERNEL.format(name=n, code=c, preload=preload) for n, c in zip(names, codes, strict=True)]
@@ -82,7 +89,9 @@ def build(*codes: str, target: str = "gfx942", preload: int = 0, extra: str = ""
         flags = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-filetype=obj", *(["-g"] if debug else [])]
         made = tools.run("llvm-mc", *flags, "-o", str(relocatable), stdin="\n".join(source).encode())
         assert made.returncode == 0, made.stderr.decode()
-        made = tools.run("ld.lld", "-shared", "--unresolved-symbols=ignore-all", "-o", str(linked), str(relocatable))
+        made = tools.run(
+            "ld.lld", "-shared", *link, "--unresolved-symbols=ignore-all", "-o", str(linked), str(relocatable)
+        )
         assert made.returncode == 0, made.stderr.decode()
         return linked.read_bytes()
 

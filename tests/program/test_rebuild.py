@@ -35,13 +35,13 @@ def decoded_by_objdump(data: bytes, folder: Path) -> list[tuple[str, int]]:
     labels: dict[str, int] = {}
     pending: list[str] = []
     for line in answer.stdout.decode().splitlines():
-        if m := re.match(r"(?:[0-9a-f]{16} )?<(L\d+)>:", line):
+        if m := re.match(r"(?:[0-9a-f]{16} )?<(\S+)>:", line):
             pending.append(m[1])
         elif m := re.match(r"\t(\S.*?)\s*// ([0-9A-F]+):", line):
             found.append((m[1], int(m[2], 16)))
             labels.update(dict.fromkeys(pending, int(m[2], 16)))
             pending.clear()
-    return [(re.sub(r"\bL\d+$", lambda m: hex(labels[m[0]]), text), at) for text, at in found]
+    return [(re.sub(r"\S+$", lambda m: hex(labels[m[0]]) if m[0] in labels else m[0], text), at) for text, at in found]
 
 
 def expected(program: Program, addresses: Sequence[int]) -> list[tuple[str, int]]:
@@ -151,6 +151,27 @@ class TestRebuild:
         assert image[new.text.address - low :][: new.text.size] == new.text_bytes
         assert {s.name: s.size for s in new.symbols}["k0"] == new.text.size
 
+    @pytest.mark.parametrize("count", [1, 1100])
+    @pytest.mark.parametrize(
+        "flags",
+        [
+            ("--no-rosegment",),
+            ("-z", "separate-code"),
+            ("-z", "max-page-size=65536"),
+            ("-z", "norelro"),
+            ("--omagic",),
+            ("--strip-all",),
+        ],
+    )
+    def test_growth_in_other_layouts(self, count, flags):
+        extra = "    .data\n    .globl d\nd:\n    .quad 5\n    .bss\n    .globl b\nb:\n    .zero 5000\n"
+        obj = CodeObject.parse(build(LOOP, extra=extra, link=flags))
+        assert rebuild(recover(obj)) == obj.data
+        new = CodeObject.parse(checked(Insert(13, ("s_nop 5",) * count).apply(recover(obj))[0]))
+        data = next(s for s in new.symbols if s.name == "d")
+        low, image = new.load_image()
+        assert image[data.value - low :][:8] == (5).to_bytes(8, "little")
+
     def test_shrinking(self, tmp_path):
         program = Delete((4, 13)).apply(recover(loop_object()))[0]
         data = checked(program)
@@ -242,7 +263,7 @@ class TestRefusals:
 class TestCheck:
     """Every kind of damage to a rebuilt object is found."""
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def edited(self) -> tuple[Program, bytes]:
         program = Insert(5, ("s_nop 5",) * 1500).apply(recover(loop_object()))[0]
         return program, rebuild(program)
