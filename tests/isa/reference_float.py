@@ -348,12 +348,38 @@ def fixed(quotient: int, denominator: int, numerator: int, bits: int) -> tuple[i
     return (raw(np.copysign(math.inf if np.isnan(q) else q, FLOAT[bits](sign)), bits),)
 
 
+def nearest(value: Fraction, bits: int) -> float:
+    """A rational to the nearest float of a width; integers of the right number of digits round in Python."""
+    info = np.finfo(FLOAT[bits])
+    # A step a little too fine to begin with; then coarser until the digits fit.
+    size = value.numerator.bit_length() - value.denominator.bit_length()
+    unit = max(Fraction(float(info.smallest_subnormal)), Fraction(2) ** (size - info.nmant - 3))
+    while abs(value) >= unit * 2 ** (info.nmant + 1):
+        unit *= 2
+    result = round(value / unit) * unit
+    if abs(result) > Fraction(float(info.max)):
+        return math.inf if result > 0 else -math.inf
+    return float(result)
+
+
 def step(a: int, b: int, c: int, flag: int, bits: int) -> tuple[int, ...]:
-    total = fused(f(a, bits), f(b, bits), f(c, bits), bits)
-    if flag:
-        scale = LIMITS[bits][1]
-        total = np.ldexp(total, scale if exponent_field(c, bits) >= {32: 128, 64: 1024}[bits] else -scale)
-    return (raw(total, bits),)
+    x, y, z = (f(v, bits) for v in (a, b, c))
+    total = fused(x, y, z, bits)
+    if not flag:
+        return (raw(total, bits),)
+    scale = LIMITS[bits][1] * (1 if exponent_field(c, bits) >= {32: 128, 64: 1024}[bits] else -1)
+    if not (np.isfinite(total) and total):
+        return (raw(np.ldexp(total, scale), bits),)
+    exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
+    return (raw(math.copysign(nearest(exact * Fraction(2) ** scale, bits), total), bits),)
+
+
+def is_division_step(a: int, b: int, c: int, flag: int, bits: int) -> bool:
+    """Whether `a * b` can be the correction of a quotient `c`; without a flag any values do."""
+    x, y, z = (f(v, bits) for v in (a, b, c))
+    if not flag or not all(map(np.isfinite, (x, y, z))):
+        return True
+    return abs(Fraction(float(x)) * Fraction(float(y))) <= abs(Fraction(float(z))) / 2 and exponent_field(c, bits) > 60
 
 
 for _bits in (32, 64):

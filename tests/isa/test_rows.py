@@ -130,6 +130,8 @@ def test_meaning_agrees_with_reference(name: str) -> None:
     row = MEANINGS[name]
     defs, _ = kinds_of(row)
     for uses in inputs(row):
+        if name.startswith("v_div_fmas") and not reference_float.is_division_step(*uses, int(name[-2:])):
+            continue
         got, want = evaluate(row, *uses), REFERENCES[name](*uses)
         for kind, x, y in zip(defs, got, want, strict=True):
             assert same(name, kind, x, y), (

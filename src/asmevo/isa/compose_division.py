@@ -94,11 +94,37 @@ def scale(o: Algebra, d: Division, a: Value, denominator: Value, numerator: Valu
 
 
 def fused_step(o: Algebra, d: Division, a: Value, b: Value, c: Value, flag: Value) -> Value:
-    """a * b + c, scaled back when the flag is set: up for a large quotient `c`, down for a small one."""
+    """a * b + c, scaled back when the flag is set: up for a large quotient `c`, down for a small one.
+
+    Rounds once, as a quotient must, provided that |c| >= |a * b|: in division `a * b` is the last correction of `c`.
+    """
     total = o.fma(a, b, c)
     large = o.icmp("ugt", exponent(o, c, d.bits), o.const(BIAS[d.bits], d.bits))
-    amount = o.select(large, o.const(d.scale), o.const(-d.scale))
-    return o.select(flag, o.ldexp(total, amount), total)
+    raised = o.ldexp(total, o.const(d.scale))
+    lowered = _lowered(o, d, total, o.fma(a, b, o.fsub(c, total)))
+    return o.select(flag, o.select(large, raised, lowered), total)
+
+
+def _lowered(o: Algebra, d: Division, total: Value, rest: Value) -> Value:
+    """(total + rest) scaled down, where `rest` is what `total` lost by its own rounding.
+
+    A subnormal result is rounded a second time. That goes wrong only when `total` lies half-way between two results:
+    then `rest` says which one is nearer.
+    """
+    bits = d.bits
+    result = o.ldexp(total, o.const(-d.scale))
+    lost = o.fsub(total, o.ldexp(result, o.const(d.scale)))
+    half_step = o.fconst(2.0 ** (d.scale - BIAS[bits] - FRACTION[bits]), bits)
+    tie = o.fcmp("oeq", o.fabs(lost), half_step)
+    zero = o.const(0, bits)
+
+    def same_sign(x: Value, y: Value) -> Value:
+        return o.icmp("sge", o.xor(o.as_int(x), o.as_int(y)), zero)
+
+    beyond = o.and_(same_sign(lost, rest), o.fcmp("one", rest, o.fconst(0.0, bits)))
+    code = o.as_int(result)
+    step = o.select(same_sign(lost, result), o.const(1, bits), o.const(-1, bits))
+    return o.as_float(o.select(o.and_(tie, beyond), o.add(code, step), code))
 
 
 def fixup(o: Algebra, d: Division, quotient: Value, denominator: Value, numerator: Value) -> Value:

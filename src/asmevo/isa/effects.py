@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from asmevo.isa.instruction import Instruction
-from asmevo.isa.operands import Operand, Reg
+from asmevo.isa.operands import Operand, Reg, Word
 from asmevo.isa.registers import EXEC, RegSet, span
 from asmevo.isa.row import HIDDEN, TYPE_UNITS, LaneRow, PackedRow, Row, Slot
 from asmevo.isa.table import row_of
@@ -45,6 +45,8 @@ def bind(instruction: Instruction, row: Row) -> Iterator[tuple[Slot, Operand | N
                 raise UnsupportedError(
                     f"`{instruction}`: operand of {operand.count} registers where the opcode table has {slot.type}."
                 )
+            if isinstance(operand, Word) and slot.type not in ("any", "imm"):
+                raise UnsupportedError(f"`{instruction}`: the opcode table does not know the operand {operand.text!r}.")
             yield slot, operand
     if next(printed, None) is not None:
         raise UnsupportedError(f"`{instruction}` has more operands than the opcode table knows.")

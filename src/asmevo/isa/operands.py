@@ -69,7 +69,7 @@ class Word:
 Operand: TypeAlias = Reg | Imm | Off | Word
 
 _ONE = re.compile(r"([sva])(\d+)$|(ttmp)(\d+)$")
-_RANGE = re.compile(r"([sva])\[(\d+):(\d+)\]$")
+_RANGE = re.compile(r"([sva]|ttmp)\[(\d+):(\d+)\]$")
 _BASE = {"s": 0, "v": VGPR_BASE, "a": AGPR_BASE, "ttmp": 108}
 _INV_2PI = 0x3E22F983
 
@@ -83,6 +83,8 @@ def parse_operand(text: str) -> Operand:
     body, neg, absolute, sext = text, False, False, False
     if body.startswith("sext(") and body.endswith(")"):
         body, sext = body[5:-1], True
+    if body.startswith("neg(") and body.endswith(")"):  # of a constant
+        body, neg = body[4:-1], True
     if len(body) > 1 and body[0] == "-" and not (body[1].isdigit() or body[1] == "."):
         body, neg = body[1:], True
     if len(body) > 2 and body[0] == "|" and body[-1] == "|":
