@@ -116,11 +116,13 @@ def test_summary_without_a_faster_candidate_is_not_padded(summary):
     assert "`asmevo resume runs/k` goes on" in text
 
 
-def test_checks_name_the_instruction_and_shorten_long_lists():
-    findings = tuple(Finding("wait.raw", f"finding {i}.", line=1) for i in range(10))
-    text = checks_text([Check("static", Verdict.REFUTED, findings)], program_from_text(BEFORE))
+def test_checks_name_the_line_once_and_shorten_long_lists():
+    findings = tuple(Finding("wait.raw", f"finding {i}.", line=1) for i in range(9))
+    findings = (Finding("wait.raw", "Line 1, `s_nop 0`, is wrong.", line=1), *findings)
+    text = checks_text([Check("static", Verdict.REFUTED, findings)])
     lines = text.splitlines()
     assert lines[0] == "REFUTED  static"
-    assert lines[1].strip() == "error wait.raw at line 1 `v_add_u32_e32 v0, v1, v2`: finding 0."
+    assert lines[1].strip() == "error wait.raw: Line 1, `s_nop 0`, is wrong."
+    assert lines[2].strip() == "error wait.raw (line 1): finding 0."
     assert lines[-1].strip() == "and 2 more; `--json` prints all"
     assert len(lines) == 10

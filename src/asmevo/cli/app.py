@@ -7,6 +7,7 @@ import typer
 from asmevo.cli.coverage import coverage
 from asmevo.cli.inspect import inspect
 from asmevo.cli.optimize import optimize
+from asmevo.cli.profile import profile
 from asmevo.cli.rebuild import rebuild
 from asmevo.cli.recover import recover
 from asmevo.cli.resume import resume
@@ -23,5 +24,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, coverage, recover, rebuild, run, verify, optimize, resume, show):
+for verb in (inspect, coverage, recover, rebuild, run, profile, verify, optimize, resume, show):
     app.command()(verb)

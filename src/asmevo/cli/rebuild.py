@@ -33,5 +33,5 @@ def rebuild(
     if check.verdict.admitted:
         write(output, data)
     facts = rebuild_facts(program, data, check)
-    emit(facts, lambda: rebuild_text(facts, program, check), json)
+    emit(facts, lambda: rebuild_text(facts, check), json)
     return check.verdict.exit_code

@@ -14,7 +14,7 @@ from asmevo.cli.output import emit, write
 from asmevo.cli.parameters import CHIP, Json, LaunchPaths, ObjectPath
 from asmevo.device import RunLimits, simulator
 from asmevo.launch import Launch, MemoryImage, build_image
-from asmevo.report import execution_facts, execution_text
+from asmevo.report import execution_facts, execution_text, require_done
 from asmevo.verdict import Verdict, weakest
 
 
@@ -27,7 +27,8 @@ def run(
 ) -> int:
     """Execute launches on the simulator and compare with numpy where the launch has a recipe.
 
-    Exit code 1 when the kernel faults or differs from the reference, 3 when the device gave no answer.
+    Exit code 1 when a result differs from the reference, 4 when the kernel does not end as it should, 3 when the device
+    gave no answer.
     """
     obj, launches = read_object(k0), read_launches(launch)
     results: list[dict[str, Any]] = []
@@ -36,12 +37,14 @@ def run(
             image = build_image(one, obj)
             outcome = device.run(device.load(obj.data, one.kernel), one, image, limits=RunLimits(seconds=limit))
             agreement = one.recipe.expectation().compare(image) if one.recipe and outcome.done else None
-            results.append(execution_facts(one, outcome, agreement))
+            results.append(execution_facts(one, outcome, image, agreement))
             if out is not None and outcome.done:
                 _save(out, one, image)
     verdict = weakest(Verdict(result["verdict"]) for result in results)
     facts = {"verdict": verdict.value, "launches": results}
     emit(facts, lambda: "\n".join(execution_text(result) for result in results), json)
+    for result in results:
+        require_done(result)
     return verdict.exit_code
 
 

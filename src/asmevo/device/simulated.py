@@ -14,7 +14,7 @@ from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image
 from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Executable, Limits, execute
-from asmevo.timing import Estimate, chip, estimate, traces_needed
+from asmevo.timing import Estimate, Profile, chip, estimate, profile, traces_needed
 from asmevo.verdict import UnsupportedError
 
 _MODULES = 16
@@ -91,6 +91,11 @@ class SimDevice(Device):
                 heat[position] = heat.get(position, 0.0) + share * launch.weight * found.microseconds
         total = sum(t.weight * t.microseconds for t in times)
         return Timing("modelled", tuple(times), {position: part / total for position, part in heat.items()})
+
+    def profile(self, module: Module, launch: Launch, *, limits: RunLimits | None = None) -> Profile:
+        """Where the modelled time of one launch goes."""
+        loaded = self._loaded(module)
+        return profile(loaded.program, self._estimate(loaded, launch, limits or RunLimits()))
 
     def _estimate(self, loaded: _Loaded, launch: Launch, limits: RunLimits) -> Estimate:
         """Trace a few workgroups of the launch and replay them on the chip's model."""

@@ -128,6 +128,8 @@ class Baseline:
                 if not outcome.done:
                     why = outcome.fault.message if outcome.fault else ""
                     return _finding(launch, "fault", f"K0 itself ends with {outcome.status} on it. {why}".strip())
+                if place := track.work.overrun():
+                    return _finding(launch, "overrun", f"K0 writes outside of its buffers, first in the {place}.")
                 after.append(Snapshot.take(track.template, track.work))
                 result.instructions, result.seconds = outcome.instructions, outcome.seconds
                 result.lines = frozenset(outcome.lines)

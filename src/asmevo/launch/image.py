@@ -110,6 +110,15 @@ class MemoryImage:
             yield f"{p.name}-", self.bytes_at(p.address - p.red_zone, p.red_zone)
             yield f"{p.name}+", self.bytes_at(p.address + p.size, p.red_zone)
 
+    def overrun(self) -> str:
+        """Words for the first byte of a red zone that was written; empty when all are poison still."""
+        for p in self.placements:
+            for start in (p.address - p.red_zone, p.address + p.size):
+                written = np.flatnonzero(self.bytes_at(start, p.red_zone) != self.poison)
+                if len(written):
+                    return self.locate(start + int(written[0]))
+        return ""
+
     def locate(self, address: int) -> str:
         """Words for an address: buffer and element, red zone, kernarg, code, or a gap."""
         if address < self.base + self.code_space:

@@ -2,7 +2,7 @@
 
 from asmevo.report.checks import checks_text, verification_text
 from asmevo.report.diff import diff
-from asmevo.report.execution import execution_facts, execution_text
+from asmevo.report.execution import execution_facts, execution_text, require_done
 from asmevo.report.figures import basis_text, gain_text, time_text
 from asmevo.report.objects import coverage_facts, coverage_text, object_facts, object_text, program_facts
 from asmevo.report.rebuilt import rebuild_facts, rebuild_text
@@ -26,6 +26,7 @@ __all__ = [
     "program_facts",
     "rebuild_facts",
     "rebuild_text",
+    "require_done",
     "run_facts",
     "run_text",
     "summary_text",

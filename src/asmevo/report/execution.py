@@ -6,18 +6,22 @@ from dataclasses import asdict
 from typing import Any
 
 from asmevo.device import Outcome, Status
-from asmevo.launch import Comparison, Launch
-from asmevo.verdict import Verdict
+from asmevo.launch import Comparison, Launch, MemoryImage
+from asmevo.verdict import InputError, UnsupportedError, Verdict
 
 _FAILED = (Status.FAULT, Status.LIMIT, Status.DEADLOCK)
 """Endings that are the kernel's doing; the others are the device's."""
 
 
-def execution_facts(launch: Launch, outcome: Outcome, comparison: Comparison | None) -> dict[str, Any]:
+def execution_facts(
+    launch: Launch, outcome: Outcome, image: MemoryImage, comparison: Comparison | None
+) -> dict[str, Any]:
     """One launch: how it ended, what it cost, and the comparison with numpy where the launch has a recipe."""
+    overrun = image.overrun() if outcome.done else ""
     return {
         "launch": launch.name,
-        "verdict": _verdict(outcome, comparison).value,
+        "verdict": Verdict.REFUTED.value if overrun else _verdict(outcome, comparison).value,
+        "overrun": overrun,
         "status": outcome.status.value,
         "fault": None if outcome.fault is None else asdict(outcome.fault) | {"facts": dict(outcome.fault.facts)},
         "workgroups": launch.workgroups,
@@ -44,3 +48,19 @@ def execution_text(facts: dict[str, Any]) -> str:
     if facts["reference"] is None:
         return head
     return f"{head}\n  {Comparison(**facts['reference'])}"
+
+
+def require_done(facts: dict[str, Any]) -> None:
+    """Raises `InputError` when the kernel did not end as it should, `UnsupportedError` when the device was lost."""
+    if facts["overrun"]:
+        raise InputError(
+            f"The launch {facts['launch']!r} has a buffer that is too small: the kernel wrote in the "
+            f"{facts['overrun']}; enlarge its shape."
+        )
+    if facts["status"] == Status.DONE:
+        return
+    why = "" if facts["fault"] is None else f": {facts['fault']['message'].rstrip('.')}"
+    ended = f"The launch {facts['launch']!r} ended with {facts['status']}{why}"
+    if facts["verdict"] == Verdict.REFUTED:
+        raise InputError(f"{ended}; compare its arguments and buffer sizes with what the kernel expects.")
+    raise UnsupportedError(f"{ended}; try a smaller launch or a higher --limit.")

@@ -23,10 +23,10 @@ def rebuild_facts(program: Program, data: bytes, check: Check) -> dict[str, Any]
     }
 
 
-def rebuild_text(facts: dict[str, Any], program: Program, check: Check) -> str:
+def rebuild_text(facts: dict[str, Any], check: Check) -> str:
     """One line when all is well, the findings otherwise."""
     if not check.verdict.admitted:
-        return checks_text([check], program)
+        return checks_text([check])
     if facts["identical"]:
         return f"identical to K0, byte for byte (sha256 {facts['sha256']})"
     counts = check.facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -18,7 +19,8 @@ from asmevo.search.protocols import Progress, silent
 from asmevo.search.settings import Settings
 from asmevo.search.summary import RunSummary
 from asmevo.store import Attempt, Run, Store
-from asmevo.verdict import UsageError
+from asmevo.strategies import strategies_named
+from asmevo.verdict import AsmEvoError, UsageError
 
 
 def start(
@@ -45,8 +47,24 @@ def start(
         settings=settings.to_json(),
         versions=tools(),
     )
-    with Store.create(folder, run, (k0, kept), time.time) as store:
-        return _search(store, launches, device, settings, progress)
+    strategies_named(settings.strategies)
+    fresh = not folder.exists()
+    try:
+        with Store.create(folder, run, (k0, kept), time.time) as store:
+            return _search(store, launches, device, settings, progress)
+    except AsmEvoError:
+        if fresh and not _begun(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _begun(folder: Path) -> bool:
+    """Whether a run got past its baseline, so that there is something to go on with."""
+    try:
+        with Store.open(folder, time.time) as store:
+            return any(attempt.verdict.admitted for attempt in store.attempts())
+    except AsmEvoError:
+        return False
 
 
 def resume(folder: Path, device: Device, settings: Settings, *, progress: Progress = silent) -> RunSummary:

@@ -1,0 +1,31 @@
+"""`asmevo profile`: where the modelled time goes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from asmevo.cli.inputs import read_launches, read_object
+from asmevo.cli.output import emit
+from asmevo.cli.parameters import CHIP, ChipName, Json, LaunchPaths, ObjectPath
+from asmevo.device import objective_of
+from asmevo.device.simulated import SimDevice
+from asmevo.timing import render
+
+
+def profile(
+    k0: ObjectPath,
+    launch: LaunchPaths,
+    chip: ChipName = CHIP,
+    top: Annotated[int, Option(help="Hot windows to name.", min=1)] = 8,
+    summary: Annotated[bool, Option("--summary", help="Leave out the instructions.")] = False,
+    json: Json = False,
+) -> None:
+    """Say where the modelled time of the objective launches goes: hot windows, then every executed instruction."""
+    obj, launches = read_object(k0), objective_of(read_launches(launch))
+    with SimDevice(chip) as device:
+        found = {one.name: device.profile(device.load(obj.data, one.kernel), one) for one in launches}
+    facts = {"launches": [{"launch": name} | profile.to_json() for name, profile in found.items()]}
+    texts = (f"launch {name}\n{render(p, top=top, listing=not summary)}" for name, p in found.items())
+    emit(facts, lambda: "\n".join(texts), json)
