@@ -317,6 +317,10 @@ class VectorEmitter:
         if row.kind == "mix":
             self._mixed(row, sources, destination, selects)
             return
+        if row.kind == "mov":
+            moved = [self._element(o, row.element, selects[0][i], negated=False) for i, (_, o) in enumerate(sources)]
+            self._write_elements(destination.first, moved)
+            return
         high = selects[1] or (1,) * len(sources)
         results: list[Value] = []
         for half, select in enumerate((selects[0], high)):
@@ -325,10 +329,7 @@ class VectorEmitter:
                 self._element(operand, row.element, select[i], negated=bool(negate[i]))
                 for i, (_, operand) in enumerate(sources)
             ]
-            if row.kind == "mov":
-                results.append(values[half])
-            else:
-                results.append(self._output(row.meaning(self.r.vector, *values)))
+            results.append(self._output(row.meaning(self.r.vector, *values)))
         self._write_elements(destination.first, results)
 
     def _element(self, operand: Operand | None, element: str, high: int, *, negated: bool) -> Value:
