@@ -149,14 +149,15 @@ def lanes(
     *,
     active: int = (1 << 64) - 1,
     scalars: Sequence[int] = (),
+    extra_rows: Sequence[NDArray[Any]] = (),
     **options: Any,
 ) -> NDArray[np.uint32]:
     """Run code on one wave: input rows are in v10, v11, ..., results are taken from v40, v41, ...; s20, s21, ... are `scalars`.
 
-    `active` is EXEC while the code runs. All vector registers not given start as 0. v0 is the lane.
+    `extra_rows` follow the inputs in memory, from byte 4096, without being loaded. `active` is EXEC while the code runs. All vector registers not given start as 0. v0 is the lane.
     """
     image = Image()
-    for i, row in enumerate(inputs):
+    for i, row in enumerate([*inputs, *extra_rows]):
         image.words(INPUTS + 256 * i, 64)[:] = np.ascontiguousarray(row).view(np.uint32)
     image.words(2048, max(len(scalars), 1))[: len(scalars)] = [s & 0xFFFFFFFF for s in scalars]
     load = [f"global_load_dword v{10 + i}, v1, s[6:7] offset:{256 * i % 4096}" for i in range(len(inputs))]
