@@ -10,7 +10,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from reference_float import f, least, most, quietly, raw
+from reference_float import f, quietly, raw
 from reference_integer import s
 
 REFERENCES: dict[str, Callable[..., int]] = {}
@@ -63,7 +63,11 @@ for _bits in (32, 64):
         [f"{p}_atomic_cmpswap{_suffix}" for p in ("buffer", "global", "flat", "s")],
         lambda old, new, wanted: new if old == wanted else old,
     )
-    for _name, _g in (("add", lambda a, b: a + b), ("min", least), ("max", most)):
+    for _name, _g in (
+        ("add", lambda a, b: a + b),
+        ("min", lambda a, b: b if b < a else a),
+        ("max", lambda a, b: b if b > a else a),
+    ):
         _names = [f"ds_{_name}_f{_bits}", f"ds_{_name}_rtn_f{_bits}"]
         if _bits == 64 or _name == "add":
             _names += [f"{p}_atomic_{_name}_f{_bits}" for p in ("buffer", "global", "flat")]

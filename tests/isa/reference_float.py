@@ -111,6 +111,10 @@ def legacy(a: Any, b: Any) -> Any:
     return np.float32(0.0) if a == 0 or b == 0 else a * b
 
 
+def below_one(x: Any) -> Any:
+    return np.nextafter(type(x)(1), type(x)(0)) if x >= 1 else x
+
+
 def no_denormal(x: Any) -> Any:
     return np.float32(math.copysign(0.0, x)) if abs(x) < np.finfo(np.float32).tiny else x
 
@@ -126,7 +130,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "ceil": np.ceil,
     "trunc": np.trunc,
     "rndne": np.rint,
-    "fract": lambda a: a - np.floor(a),
+    "fract": lambda a: below_one(a - np.floor(a)),
     "min3": least,
     "max3": most,
     "med3": middle,

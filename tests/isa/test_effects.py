@@ -112,8 +112,8 @@ flat_load_dword v0, v[2:3] offset:8           | exec, v2, v3                   |
 flat_atomic_add v0, v[2:3], v4 sc0            | exec, v2, v3, v4               | v0
 scratch_load_dword v0, off, s2                | s2, exec                       | v0
 scratch_store_dword v0, v1, s3                | s3, exec, v0, v1               |
-buffer_wbl2 sc1                               | exec                           |
-buffer_inv sc0 sc1                            | exec                           |
+buffer_wbl2 sc1                               |                                |
+buffer_inv sc0 sc1                            |                                |
 """
 
 

@@ -64,9 +64,11 @@ def multiply_legacy(o: Algebra, a: Value, b: Value) -> Value:
     return o.select(either, zero, o.fmul(a, b))
 
 
-def fraction(o: Algebra, a: Value) -> Value:
-    """a - floor(a)."""
-    return o.fsub(a, o.ffloor(a))
+def fraction(o: Algebra, a: Value, bits: int = 32) -> Value:
+    """a - floor(a), kept below 1 (LLVM `AMDGPUCodeGenPrepare.cpp` takes the opcode for that clamped form)."""
+    rest = o.fsub(a, o.ffloor(a))
+    one = o.fconst(1.0, bits)
+    return o.select(o.fcmp("oge", rest, one), o.fconst(1.0 - 2.0 ** -(FRACTION[bits] + 1), bits), rest)
 
 
 def mantissa(o: Algebra, a: Value, bits: int = 32) -> Value:

@@ -61,9 +61,10 @@ def masked_or(o: Algebra, old: Value, clear: Value, set_: Value) -> Value:
 
 FLOAT_ATOMICS: dict[str, Meaning] = {
     "add": lambda o, old, x: o.fadd(old, x),
-    "min": lambda o, old, x: o.fmin(old, x),
-    "max": lambda o, old, x: o.fmax(old, x),
+    "min": lambda o, old, x: o.select(o.fcmp("olt", x, old), x, old),
+    "max": lambda o, old, x: o.select(o.fcmp("ogt", x, old), x, old),
 }
+"""Minimum and maximum keep the old value when the comparison fails, so a NaN in memory stays."""
 
 
 def packed_add_f16(o: Algebra, old: Value, x: Value) -> Value:

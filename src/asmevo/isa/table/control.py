@@ -51,18 +51,25 @@ ROWS: tuple[Row, ...] = (
     control("s_getreg_b32", "b32 = any, {mode}", "getreg", "fence", pipe=Pipe.SALU, latency="salu"),
     # modes that change what the instructions behind them mean
     control("s_setvskip", "{mode} = u32, u32, {mode}", "setvskip", "fence", pipe=Pipe.SALU, latency="salu"),
-    control("s_set_gpr_idx_on", "{m0} {mode} = u32, any, {m0} {mode}", "gpr_idx_on", "fence", pipe=Pipe.SALU),
-    control("s_set_gpr_idx_off", "{mode} = {mode}", "gpr_idx_off", "fence", pipe=Pipe.SALU),
-    control("s_set_gpr_idx_idx", "{m0} = u32, {m0}", "gpr_idx_idx", "fence", pipe=Pipe.SALU),
-    control("s_set_gpr_idx_mode", "{m0} = any, {m0}", "gpr_idx_mode", "fence", pipe=Pipe.SALU),
+    *(
+        control(f"s_set_gpr_idx_{kind}", operands, f"gpr_idx_{kind}", "fence", pipe=Pipe.SALU, latency="salu")
+        for kind, operands in (
+            ("on", "{m0} {mode} = u32, any, {m0} {mode}"),
+            ("off", "{mode} = {mode}"),
+            ("idx", "{m0} = u32, {m0}"),
+            ("mode", "{m0} = any, {m0}"),
+        )
+    ),
     # caches and clocks
     *(
         control(name, "", "cache", "cache", "fence", pipe=Pipe.SMEM, latency="smem", counters=_LGKM)
         for name in ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol")
     ),
     control("s_icache_inv", "", "cache", "cache", "fence"),
-    control("buffer_wbl2", "", "cache", "cache", "fence", pipe=Pipe.VMEM, latency="vmem_store", counters=_VM),
-    control("buffer_inv", "", "cache", "cache", "fence", pipe=Pipe.VMEM, latency="vmem_load", counters=_VM),
+    *(
+        control(name, "", "cache", "cache", "fence", "ignores_exec", pipe=Pipe.VMEM, latency=latency, counters=_VM)
+        for name, latency in (("buffer_wbl2", "vmem_store"), ("buffer_inv", "vmem_load"))
+    ),
     control("s_memtime", "b64 =", "clock", "fence", pipe=Pipe.SMEM, latency="smem", counters=_LGKM),
     control("s_memrealtime", "b64 =", "clock", "fence", pipe=Pipe.SMEM, latency="smem", counters=_LGKM),
     # nothing on the VALU

@@ -84,7 +84,6 @@ _ROUNDINGS: dict[str, Meaning] = {
     "ceil": lambda o, a: o.fceil(a),
     "trunc": lambda o, a: o.ftrunc(a),
     "rndne": lambda o, a: o.frint(a),
-    "fract": fraction,
 }
 _FMA: Callable[[Algebra, Value, Value, Value], Value] = lambda o, a, b, c: o.fma(a, b, c)  # noqa: E731
 
@@ -122,6 +121,7 @@ ROWS: tuple[Row, ...] = (
         for name, meaning in _ROUNDINGS.items()
         for bits in (32, 64)
     ),
+    *(lane(f"v_fract_f{b}", f"f{b} = f{b}", lambda o, a, b=b: fraction(o, a, b), latency=_speed(b)) for b in (32, 64)),
     # scale
     lane("v_ldexp_f32", "f32 = f32, i32", lambda o, a, n: o.ldexp(a, n)),
     lane("v_ldexp_f64", "f64 = f64, i32", lambda o, a, n: o.ldexp(a, n), latency="valu_64"),
