@@ -132,6 +132,7 @@ def test_each_rule_at_its_border(name: str, first: str, second: str, gfx942: int
         ("v_cvt_pk_fp8_f32 v1, v2, v3", "v_mov_b32_e32 v4, v1"),
         ("v_pk_mul_f32 v[0:1], v[2:3], v[4:5] op_sel_hi:[1,1]", "v_mov_b32_e32 v6, v0"),
         ("v_mov_b32_e32 v0, 0", "ds_write_b32 v0, v1"),
+        ("v_nop", "v_mov_b32_e32 v0, 0"),
         ("ds_read_b32 v1, v9", "v_mov_b32_dpp v4, v1 row_shl:1 row_mask:0xf bank_mask:0xf"),
         ("global_store_dwordx2 v[0:1], v[4:5], off", "v_mov_b32_e32 v5, 0"),
         ("global_store_dwordx4 v[0:1], v[4:7], off", "v_mov_b32_e32 v0, 0"),

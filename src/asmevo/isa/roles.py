@@ -233,7 +233,7 @@ def _writes_upper_part(instruction: Instruction, row: Row) -> bool:
     selectors = instruction.bits("op_sel", ())
     if "keeps_byte" in row.tags:
         return any(selectors[2:])
-    if isinstance(row, PackedRow) or len(selectors) != len(instruction.operands):
+    if isinstance(row, PackedRow) or not selectors or len(selectors) != len(instruction.operands):
         return False
     return bool(selectors[-1])
 
