@@ -14,6 +14,7 @@ from asmevo.program import Program
 from asmevo.timing import Chip, Estimate, chip, estimate
 from asmevo.timing.encode import encode_program
 from asmevo.timing.grid import GridRun, run_grid
+from asmevo.timing.plan import Plan
 from asmevo.timing.traces import collect
 from asmevo.timing.traffic import MemoryView
 from programs import program_from_text
@@ -99,4 +100,4 @@ def replayed(program: Program, waves: list[FakeTrace], on: Chip, view: MemoryVie
     """One workgroup on one compute unit with a given view of memory."""
     samples = collect(program, waves)
     code = encode_program(program, samples.positions, on)
-    return run_grid(code, samples, launch_of(1, len(waves)), 1, view)
+    return run_grid(code, samples, Plan(1, 1, (0,)), view)

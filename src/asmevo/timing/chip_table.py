@@ -47,7 +47,7 @@ MI300X_CHIP = (
     P("cus_per_xcd", 38, "CUs", "ROCM"),
     P("clock_ghz", 2.1, "GHz", "ROCM: maximum engine clock; MFMA-heavy kernels run below it", 1.2, 2.1),
     P("hbm_bytes_per_s", 4.2e12, "B/s", "Azure ND MI300X copy and triad 4.1 to 4.3 TB/s; peak 5.3", 4.0e12, 5.1e12),
-    P("mall_bytes_per_s", 1.2e13, "B/s", "ROCM: peak 17.2 TB/s; achieved share assumed", 8e12, 1.7e13),
+    P("fabric_bytes_per_clk", 800, "B/clk/XCD", "ROCM: 16 channels of 64 B, 17.2 TB/s; share assumed", 500, 1024),
     P("l2_bytes_per_clk", 2048, "B/clk/XCD", "ROCM: 16 channels of 128 B"),
     P("mall_bytes", 256 << 20, "B", "ROCM"),
     P("l2_bytes", 4 << 20, "B/XCD", "ROCM"),
@@ -64,7 +64,7 @@ MI300X_CHIP = (
 MI308X_CHIP = (
     P("xcds", 4, "dies", "rocprofiler-compute, SPX mode"),
     P("cus_per_xcd", 20, "CUs", "80 CUs over 4 dies"),
-    P("clock_ghz", 1.83, "GHz", "HIPNOTES: 1.83 to 1.85 unless dense MFMA lasts over 150 ms", 1.0, 1.85),
+    P("clock_ghz", 1.5, "GHz", "HIPNOTES, sustained: HBM loads 1.59, MFMA 1.13, MFMA with EXP 1.34", 1.0, 1.85),
     P("hbm_bytes_per_s", 4.2e12, "B/s", "HIPNOTES: best load 4.27 TB/s, default 4.06 to 4.18", 4.0e12, 5.1e12),
 )
 

@@ -56,7 +56,8 @@ class Chip:
     """Engine clock at which cycles become time. Power and performance limits are not modelled."""
     hbm_bytes_per_s: float
     """Bandwidth a well-made copy reaches, not the data sheet's."""
-    mall_bytes_per_s: float
+    fabric_bytes_per_clk: float
+    """Bandwidth between the L2 of one die and what lies behind it."""
     l2_bytes_per_clk: float
     """Read bandwidth of the L2 of one die."""
     mall_bytes: float

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from asmevo.timing.compiled import compiled
+from asmevo.timing.fetch import note_wait
 from asmevo.timing.issue import admits, advance, align, execute, prepare
 from asmevo.timing.layout import (
     ARBITRATION,
@@ -45,6 +46,7 @@ def _start(m: Any, work: Any, group: int, ordinal: int, now: int) -> None:
         m.last[w] = work[0][m.run[w], 1]
         m.base[w], m.base_cause[w] = align(now, simd), LAUNCH
         m.priority[w], m.simd[w], m.group[w], m.arrived[w], m.packed[w] = 0, simd, group, -1, 0
+        m.slack[w] = 0
         m.vm_count[w, 0] = m.vm_count[w, 1] = m.lgkm_count[w, 0] = m.lgkm_count[w, 1] = 0
         m.resident[simd, m.population[simd]] = w
         m.population[simd] += 1
@@ -76,6 +78,7 @@ def _charge(m: Any, w: int, now: int, first: bool) -> None:
     position, simd = m.position[w], m.simd[w]
     base, ready = m.base[w], m.ready[w]
     m.count[position] += 1
+    note_wait(m, w, position, now)
     where, cause = position, m.ready_cause[w]
     if ready > base:
         m.stall[position, cause] += ready - base

@@ -16,6 +16,7 @@ from asmevo.timing.chips import Chip
 from asmevo.timing.encode import Code, encode_program
 from asmevo.timing.grid import run_grid
 from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.plan import plan
 from asmevo.timing.traces import Trace, collect
 from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
 from asmevo.verdict import InputError
@@ -133,10 +134,10 @@ def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Ch
         )
     code = encode_program(program, samples.positions, chip)
     moved = traffic(code, samples, launch, chip)
-    view = memory_view(moved, launch, chip)
-    run = run_grid(code, samples, launch, residency.workgroups, view)
+    work = plan(samples, launch, residency.workgroups, chip)
+    view = memory_view(moved, code, samples, work, launch)
+    run = run_grid(code, samples, work, view)
     scale = run.cycles / run.replayed_cycles
-    share = run.workgroups / run.replayed
     everything = samples.counts.sum(axis=0) * (launch.workgroups / len(samples.spans))
     return Estimate(
         microseconds=chip.launch_us + run.cycles / chip.clock_ghz / 1e3,
@@ -146,7 +147,7 @@ def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Ch
         chip=chip.name,
         occupancy=residency,
         traffic=moved,
-        bounds=bounds_of(code, run.count, view).scaled(share),
+        bounds=bounds_of(code, run.count, view).scaled(work.share),
         flops=flops_of(code, everything),
         peak_flops=peak_flops(code, run.count, chip),
         workgroups_of_cu=run.workgroups,
@@ -154,10 +155,10 @@ def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Ch
         sampled=samples.workgroups,
         tail_cycles=run.tail_cycles * scale,
         lines=LineTimes(
-            count=_times(run.count, share),
+            count=_times(run.count, work.share),
             turns=_times(run.turns, chip.issue_clk * scale / SIMDS),
             idle=_times(run.idle, scale / SIMDS),
-            stall=_times(run.stall, share),
+            stall=_times(run.stall, work.share),
         ),
         code=code,
         view=view,

@@ -11,12 +11,24 @@ from asmevo.timing.compiled import compiled
 
 
 @compiled
-def fetch_ready(m: Any, position: int, base: int, taken: bool) -> int:
-    """Earliest issue of an instruction whose predecessor in the wave allows `base`.
+def fetch_ready(m: Any, w: int, position: int, taken: bool) -> int:
+    """Earliest issue of a wave's next instruction as far as fetch is concerned.
 
-    After a taken branch the target has to be fetched; otherwise an instruction that crosses a fetch boundary comes one
-    issue turn later, unless the wave waits that long anyway.
+    After a taken branch the target has to be fetched. Otherwise an instruction that crosses a fetch boundary comes one
+    issue turn later, unless the wave has waited that long since the last such instruction and fetch got ahead.
     """
     if taken:
-        return base + m.branch_clk - m.issue_clk
-    return base + (m.issue_clk if m.crosses[position] else 0)
+        return m.base[w] + m.branch_clk - m.issue_clk
+    if m.crosses[position] and m.slack[w] < m.issue_clk:
+        return m.base[w] + m.issue_clk
+    return m.base[w]
+
+
+@compiled
+def note_wait(m: Any, w: int, position: int, now: int) -> None:
+    """Account for the time between what the previous instruction allowed and the issue of this one."""
+    waited = now - m.base[w]
+    if m.crosses[position]:
+        m.slack[w] = max(0, waited - (m.issue_clk if m.slack[w] < m.issue_clk else 0))
+    else:
+        m.slack[w] += waited

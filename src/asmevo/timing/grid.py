@@ -1,8 +1,7 @@
-"""From one compute unit to the chip: which workgroups it gets, when they start, and how long the busiest one takes.
+"""From one compute unit to the chip: when workgroups start, and how long the busiest compute unit takes.
 
-Workgroups go round robin over dies and, within a die, over its compute units; one starts every `dispatch_clk` on a die.
-The busiest compute unit decides the time. It is replayed for a few rounds; if it has more, the rest is extrapolated at
-the pace of the last rounds.
+A workgroup starts every `dispatch_clk` on a die. The busiest compute unit decides the time. It is replayed for a few
+rounds; if it has more, the rest is extrapolated at the pace of the last rounds.
 """
 
 from __future__ import annotations
@@ -13,18 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from asmevo.launch import Launch
 from asmevo.timing.chips import Chip
 from asmevo.timing.cu import replay
 from asmevo.timing.encode import Code
 from asmevo.timing.machine import PARAMETERS, new_machine
+from asmevo.timing.plan import Plan
 from asmevo.timing.traces import Samples
 from asmevo.timing.traffic import MemoryView
-
-ROUNDS = 3
-"""Rounds of resident workgroups that are replayed at most."""
-BUDGET = 1_500_000
-"""Wave instructions that a third round may bring the replay to."""
 
 
 @dataclass(frozen=True)
@@ -51,25 +45,14 @@ class GridRun:
     """[position, cause]: clocks that waves waited."""
 
 
-def busiest(launch: Launch, chip: Chip) -> int:
-    """Workgroups of the compute unit that gets most."""
-    of_die = -(-launch.workgroups // chip.xcds)
-    return -(-of_die // chip.cus_per_xcd)
-
-
-def run_grid(
-    code: Code, samples: Samples, launch: Launch, resident: int, view: MemoryView, *, workgroups: int | None = None
-) -> GridRun:
-    """Replay the busiest compute unit (or one with `workgroups` workgroups) with `resident` of them at once."""
-    chip = code.chip
-    total = busiest(launch, chip) if workgroups is None else workgroups
-    resident = min(resident, total)
-    replayed = _replayed(total, resident, float(samples.counts.sum(axis=1).mean()))
+def run_grid(code: Code, samples: Samples, work: Plan, view: MemoryView) -> GridRun:
+    """Replay a plan."""
+    chip, total, resident, replayed = code.chip, work.workgroups, work.resident, len(work.samples)
     machine = new_machine(samples.waves_per_workgroup, resident)
     _set_parameters(machine, chip, view)
     code.load(machine)
     schedule = np.zeros((replayed, 4), np.int64)
-    schedule[:, :2] = samples.spans[_chosen(samples, replayed)]
+    schedule[:, :2] = samples.spans[list(work.samples)]
     schedule[:, 2] = np.arange(replayed) * round(chip.dispatch_clk * chip.cus_per_xcd)
     replay(machine, samples.runs, samples.waves, schedule)
     finish = np.sort(schedule[:, 3])
@@ -90,21 +73,6 @@ def run_grid(
         idle=machine["idle"][0, :lines].copy(),
         stall=machine["stall"][0, :lines].copy(),
     )
-
-
-def _replayed(total: int, resident: int, instructions: float) -> int:
-    rounds = ROUNDS if ROUNDS * resident * instructions <= BUDGET else 2
-    return min(total, rounds * resident)
-
-
-def _chosen(samples: Samples, count: int) -> list[int]:
-    """The sample that each of `count` workgroups repeats: the k-th comes from the k-th part of the grid.
-
-    Where a part has several samples the longest stands for it, because the slowest compute unit decides.
-    """
-    length, n = samples.counts.sum(axis=1), len(samples.spans)
-    parts = [range(k * n // count, max(k * n // count + 1, (k + 1) * n // count)) for k in range(count)]
-    return [max(part, key=lambda i: (int(length[i]), -i)) for part in parts]
 
 
 def _set_parameters(machine: NDArray[Any], chip: Chip, view: MemoryView) -> None:

@@ -39,7 +39,7 @@ def prepare(m: Any, w: int, taken: bool) -> None:
     """Work out when the next instruction of a wave may issue, and what decides; its producers have all issued."""
     position = m.position[w]
     cause = FETCH
-    ready = fetch_ready(m, position, m.base[w], taken)
+    ready = fetch_ready(m, w, position, taken)
     time, unit = operands_ready(m, w, position, ready)
     if time > ready:
         ready = time

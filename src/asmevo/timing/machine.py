@@ -64,6 +64,7 @@ STATE: Final = (
     ("simd", "i8", (WAVES,)),
     ("group", "i8", (WAVES,)),
     ("arrived", "i8", (WAVES,)),  # time of arrival at the barrier, or -1
+    ("slack", "i8", (WAVES,)),  # clocks waited since the last fetch boundary was crossed
     ("packed", "i8", (WAVES,)),  # earliest MFMA after the wave's last packed f32 instruction
     ("board", "i8", (WAVES, 2 * FORWARD)),
     ("producer", "u1", (WAVES, FORWARD)),  # 1 where an MFMA wrote the register last

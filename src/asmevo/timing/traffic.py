@@ -11,11 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from asmevo.launch import Launch
 from asmevo.timing.chips import Chip
 from asmevo.timing.encode import Code
 from asmevo.timing.layout import MEMORY
+from asmevo.timing.plan import Plan
 from asmevo.timing.traces import Samples
 
 
@@ -62,12 +64,9 @@ class MemoryView:
 
 def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip) -> Traffic:
     """Traffic of a launch from the traces of some of its workgroups."""
-    per_workgroup = samples.counts[:, code.positions].mean(axis=0)
-    vector = code.columns["category"] == MEMORY
-    moved = per_workgroup * code.columns["bytes"] * vector
+    moved = _moved(code, samples).mean(axis=0) * launch.workgroups
     store = code.columns["store"] > 0
-    reads = float(moved[~store].sum()) * launch.workgroups
-    writes = float(moved[store].sum()) * launch.workgroups
+    reads, writes = float(moved[~store].sum()), float(moved[store].sum())
     readable = sum(b.size for b in launch.buffers if b.role in ("in", "inout", "workspace"))
     writable = sum(b.size for b in launch.buffers if b.role in ("out", "inout", "workspace"))
     dies = min(chip.xcds, launch.workgroups)
@@ -82,16 +81,28 @@ def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip) -> Traffic
     )
 
 
-def memory_view(moved: Traffic, launch: Launch, chip: Chip) -> MemoryView:
-    """The share of one of the active compute units, and the latency of a first touch."""
-    active = min(launch.workgroups, chip.cus)
-    hertz = chip.clock_ghz * 1e9
-    shares = [chip.l2_bytes_per_clk * min(chip.xcds, active) / active]
-    for bandwidth, part in ((chip.mall_bytes_per_s, moved.l2_misses), (chip.hbm_bytes_per_s, moved.hbm)):
-        if part > 0:
-            shares.append(bandwidth / hertz / active * moved.requested / part)
+def memory_view(moved: Traffic, code: Code, samples: Samples, work: Plan, launch: Launch) -> MemoryView:
+    """The busiest compute unit's share of the bandwidth, and the latency of a first touch.
+
+    Its share is its part of the traffic: others that have less to do leave it their bandwidth when they are done.
+    """
+    chip = code.chip
+    mine = float(_moved(code, samples)[list(work.samples)].sum()) * work.share
+    part = mine / moved.requested if moved.requested and mine else 1 / min(launch.workgroups, chip.cus)
+    dies = min(chip.xcds, launch.workgroups)
+    share = chip.l2_bytes_per_clk * dies * part
+    if moved.l2_misses:
+        share = min(share, chip.fabric_bytes_per_clk * dies * part * moved.requested / moved.l2_misses)
+    if moved.hbm:
+        share = min(share, chip.hbm_bytes_per_s / (chip.clock_ghz * 1e9) * part * moved.requested / moved.hbm)
     return MemoryView(
         load_latency=round(chip.hbm_latency_ns * chip.clock_ghz),
-        bytes_per_clk=float(np.min(shares)),
+        bytes_per_clk=share,
         inflight=chip.vmem_inflight_bytes,
     )
+
+
+def _moved(code: Code, samples: Samples) -> NDArray[np.float64]:
+    """[sampled workgroup, index in `code.positions`] bytes of vector memory."""
+    each = code.columns["bytes"] * (code.columns["category"] == MEMORY)
+    return (samples.counts[:, code.positions] * each).astype(np.float64)
