@@ -53,8 +53,8 @@ def fetch(member: WheelMember = FMOE_STAGE1) -> Path:
     path = cache_folder() / "amd-aiter" / member.name
     if path.exists() and _sha256(path) == member.sha256:
         return path
-    with zipfile.ZipFile(_wheel()) as wheel:
-        data = wheel.read(member.path)
+    with zipfile.ZipFile(wheel()) as archive:
+        data = archive.read(member.path)
     if hashlib.sha256(data).hexdigest() != member.sha256:
         raise EnvironmentError_(f"{member.name} of {AITER} is not the expected file; nothing was unpacked.")
     write_atomic(path, data)
@@ -66,7 +66,8 @@ def fmoe_stage1() -> Path:
     return fetch(FMOE_STAGE1)
 
 
-def _wheel() -> Path:
+def wheel() -> Path:
+    """Path of AMD's wheel in the cache, downloaded once and hash-checked. Raises `EnvironmentError_` without one."""
     folder = cache_folder() / "amd-aiter"
     for path in folder.glob("amd_aiter-*.whl"):
         if _sha256(path) == AITER_SHA256:
