@@ -98,6 +98,7 @@ def _search(
 ) -> RunSummary:
     kernel = kernel_of(launches)
     gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
+    gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
 
     def certify(candidate: bytes, attempt: Attempt, edits: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
         """Examined once more for the certificate, so that it speaks of these bytes and of nothing remembered."""

@@ -1,0 +1,110 @@
+"""`optimize`, `resume` and `show` on the real chain, with small budgets; interruption in a process of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asmevo.cli import run
+from asmevo.codeobject import CodeObject
+
+LAUNCH = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "launches" / "tile.toml"
+
+
+def environment() -> dict[str, str]:
+    """This process's, with the package findable where it is not installed."""
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, fp8_gemm_path: Path) -> Path:
+    """The folder of a run of one candidate."""
+    folder = tmp_path_factory.mktemp("runs") / "gemm"
+    assert run(["optimize", str(fp8_gemm_path), "-l", str(LAUNCH), "-n", "1", "--quiet", "--out", str(folder)]) == 0
+    return folder
+
+
+def test_a_run_leaves_a_drop_in_object_and_its_certificate(finished, fp8_gemm_bytes):
+    data = (finished / "best.co").read_bytes()
+    cert = json.loads((finished / "certificate.json").read_text())
+    assert data != fp8_gemm_bytes
+    assert cert["candidate"]["sha256"] == hashlib.sha256(data).hexdigest()
+    assert cert["verdict"] == "TESTED" and cert["edits"]
+    old, new = CodeObject.parse(fp8_gemm_bytes), CodeObject.parse(data)
+    assert [s.name for s in old.symbols] == [s.name for s in new.symbols]
+    assert old.kernels[0].args == new.kernels[0].args
+    assert old.kernels[0].descriptor == new.kernels[0].descriptor
+    assert old.e_flags == new.e_flags
+
+
+def test_the_result_verifies_against_its_certificate(runs, finished, fp8_gemm_path):
+    files = (finished / "best.co", "-c", finished / "certificate.json")
+    assert runs("verify", fp8_gemm_path, *files).splitlines()[-1] == "TESTED"
+
+
+def test_show_prints_lineage_and_diff(runs, finished):
+    text = runs("show", finished)
+    assert "commit 1 (attempt 1, " in text and "TESTED, modelled " in text
+    assert "@@ block " in text and "\n+" in text and "\n-" in text
+    assert "modelled for mi300x at 2.1 GHz" in text
+    facts = json.loads(runs("show", finished, "--json"))
+    assert facts["lineage"][0]["us"] < facts["k0_us"] and facts["source"] == "modelled"
+
+
+def test_resume_goes_on_with_a_larger_budget(runs, finished):
+    lines = [json.loads(line) for line in runs("resume", finished, "-n", "2", "--json-lines").splitlines()]
+    assert lines[0]["kind"] == "start"
+    assert lines[-1]["attempts"] == 2 and not lines[-1]["interrupted"]
+    assert lines[-1]["source"] == "modelled" and lines[-1]["chip"] == "mi300x"
+
+
+def test_a_folder_that_is_taken(fails, finished, fp8_gemm_path):
+    sentence = fails(2, "optimize", fp8_gemm_path, "-l", LAUNCH, "-n", "1", "--out", finished)
+    assert "already holds a run" in sentence
+
+
+@pytest.mark.parametrize("verb", ["show", "resume"])
+def test_a_folder_without_a_run(fails, tmp_path, verb):
+    assert "holds no run" in fails(4, verb, tmp_path)
+
+
+def test_a_damaged_run(fails, tmp_path):
+    (tmp_path / "run.sqlite").write_bytes(b"no database" * 100)
+    fails(4, "show", tmp_path)
+
+
+@pytest.mark.parametrize("budget", [("-n", "-1"), ("-t", "-1"), ("-n", "many")])
+def test_budgets_that_make_no_sense(fails, tmp_path, fp8_gemm_path, budget):
+    fails(2, "optimize", fp8_gemm_path, "-l", LAUNCH, *budget, "--out", tmp_path / "new")
+
+
+def test_an_interrupted_run_resumes(runs, tmp_path, fp8_gemm_path):
+    """Ctrl-C after the first candidate: exit code 130, nothing but progress printed, and the run goes on."""
+    folder = tmp_path / "run"
+    command = [sys.executable, "-m", "asmevo", "optimize", fp8_gemm_path, "-l", LAUNCH, "-n", "500", "--json-lines"]
+    with subprocess.Popen(
+        [*map(str, command), "--out", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        for line in process.stdout:
+            if json.loads(line)["kind"] != "start":
+                break
+        process.send_signal(signal.SIGINT)
+        *_, last = process.stdout
+        assert process.stderr.read() == ""
+    assert process.returncode == 130
+    summary = json.loads(last)
+    assert summary["interrupted"] and 1 <= summary["attempts"] < 500
+    done = json.loads(runs("resume", folder, "-n", str(summary["attempts"] + 1), "--json", "--quiet"))
+    assert done["attempts"] == summary["attempts"] + 1 and not done["interrupted"]
