@@ -126,7 +126,9 @@ def run(
 ) -> tuple[Image, Execution]:
     """Run a kernel; s[0:1] points to the arguments at BASE, s2, s3, s4 are the workgroup ids."""
     image = image or Image()
-    program = code if isinstance(code, Program) else recover(kernel(code, lds=lds, private=private, flush=flush, dx10=dx10))
+    program = (
+        code if isinstance(code, Program) else recover(kernel(code, lds=lds, private=private, flush=flush, dx10=dx10))
+    )
     executable = Executable.build(program, block_cache())
     limits = limits or Limits(instructions=100_000)
     return image, execute(executable, grid or Grid(), image, limits=limits, **options)
@@ -152,9 +154,11 @@ def lanes(
     extra_rows: Sequence[NDArray[Any]] = (),
     **options: Any,
 ) -> NDArray[np.uint32]:
-    """Run code on one wave: input rows are in v10, v11, ..., results are taken from v40, v41, ...; s20, s21, ... are `scalars`.
+    """Run code on one wave: input rows are in v10, v11, ..., results are taken from v40, v41, ...; s20, s21, ... are
+    `scalars`.
 
-    `extra_rows` follow the inputs in memory, from byte 4096, without being loaded. `active` is EXEC while the code runs. All vector registers not given start as 0. v0 is the lane.
+    `extra_rows` follow the inputs in memory, from byte 4096, without being loaded. `active` is EXEC while the code
+    runs. All vector registers not given start as 0. v0 is the lane.
     """
     image = Image()
     for i, row in enumerate([*inputs, *extra_rows]):

@@ -11,7 +11,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sim_kernels import block_cache
 
 from asmevo.isa import LaneRow, PackedRow, ScalarRow, rows
 from asmevo.isa.evaluate import evaluate
@@ -19,6 +18,7 @@ from asmevo.sim.forms import type_bits
 from asmevo.sim.ir import Module, Value
 from asmevo.sim.lanes import LaneAlgebra
 from asmevo.sim.native import Compiler, Host, Library, linker
+from sim_kernels import block_cache
 
 LANES = 64
 GROUP = 16
@@ -47,7 +47,7 @@ def width(kind: str, row: LaneRow | ScalarRow) -> int:
 
 def emit(module: Module, name: str, row: LaneRow | ScalarRow) -> None:
     """void <name>(in, out): one i64 for each use or def and lane."""
-    defs, uses = kinds(row)
+    _, uses = kinds(row)
     step = 1 if isinstance(row, ScalarRow) else GROUP
     with module.function(name, "void", {"in": "ptr", "out": "ptr"}) as f:
         with f.loop(LANES // step) as group:
@@ -99,7 +99,18 @@ def draw(kind: str, bits: int, rng: random.Random) -> int:
         infinity = ((1 << (bits - 1 - fraction)) - 1) << fraction
         one = ((1 << (bits - 2 - fraction)) - 1) << fraction
         if choice < 0.3:
-            special = (0, 1, (1 << fraction) - 1, 1 << fraction, one, one + 1, one - 1, infinity - 1, infinity, infinity | 5)
+            special = (
+                0,
+                1,
+                (1 << fraction) - 1,
+                1 << fraction,
+                one,
+                one + 1,
+                one - 1,
+                infinity - 1,
+                infinity,
+                infinity | 5,
+            )
             return rng.choice(special) | rng.getrandbits(1) << (bits - 1)
         if choice < 0.8:
             exponent = rng.randrange(-12, 13) + (one >> fraction)
@@ -120,7 +131,7 @@ def agrees(name: str, kind: str, bits: int, got: int, want: int) -> bool:
         x, y = as_float(got >> shift & mask, part), as_float(want >> shift & mask, part)
         approximate = any(word in name for word in APPROXIMATE)
         close = approximate and math.isclose(x, y, rel_tol=2.0**-9 if part == 16 else 2.0**-21, abs_tol=2.0**-21)
-        if not (x == y and math.copysign(1, x) == math.copysign(1, y) or math.isnan(x) and math.isnan(y) or close):
+        if not ((x == y and math.copysign(1, x) == math.copysign(1, y)) or (math.isnan(x) and math.isnan(y)) or close):
             return False
     return True
 

@@ -6,10 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sim_kernels import lanes
 
 from asmevo.isa import MatrixRow, rows
 from asmevo.isa.row import TYPE_UNITS
+from sim_kernels import lanes
 
 MATRIX = {name: row for name, row in rows().items() if isinstance(row, MatrixRow)}
 DTYPES = {
@@ -96,17 +96,23 @@ def run_matrix(name: str, counts: list[int], inputs: list[list[NDArray[np.uint32
     moves: list[str] = []
     for i in range(len(rows_in)):
         offset = 256 * i
-        moves.append(f"s_add_u32 s8, s0, 0x{4096 + offset:x}\ns_addc_u32 s9, s1, 0\nglobal_load_dword v{100 + i}, v1, s[8:9]")
+        moves.append(
+            f"s_add_u32 s8, s0, 0x{4096 + offset:x}\ns_addc_u32 s9, s1, 0\nglobal_load_dword v{100 + i}, v1, s[8:9]"
+        )
     moves.append("s_waitcnt vmcnt(0)")
     moves += [f"v_accvgpr_write_b32 a{64 + i}, v{100 + a_count + i}" for i in range(b_count)]
     moves += [f"v_accvgpr_write_b32 a{i}, v{100 + a_count + b_count + i}" for i in range(d_count)]
     d = registers("a", 0, d_count)
-    code = "\n".join(moves) + f"""
+    code = (
+        "\n".join(moves)
+        + f"""
         s_mov_b64 exec, 1
         {name} {d}, {registers("v", 100, a_count)}, {registers("a", 64, b_count)}, {d}
         s_mov_b64 exec, -1
         s_nop 15
-        """ + "\n".join(f"v_accvgpr_read_b32 v{40 + i}, a{i}" for i in range(d_count))
+        """
+        + "\n".join(f"v_accvgpr_read_b32 v{40 + i}, a{i}" for i in range(d_count))
+    )
     return lanes(code, rows_in[:0], d_count, extra_rows=rows_in)
 
 
@@ -156,7 +162,9 @@ def test_changed_operands_are_unpacked_again() -> None:
         np.testing.assert_array_equal(got[4 + i].view(np.float32), -product[i].view(np.float32))
 
 
-@pytest.mark.parametrize(("kind", "name"), [("fp8", "v_mfma_f32_16x16x32_fp8_fp8"), ("bf8", "v_mfma_f32_16x16x32_bf8_bf8")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("fp8", "v_mfma_f32_16x16x32_fp8_fp8"), ("bf8", "v_mfma_f32_16x16x32_bf8_bf8")]
+)
 @pytest.mark.parametrize("flush", [False, True])
 def test_every_code_of_the_8_bit_floats(kind: str, name: str, flush: bool) -> None:
     """All 256 codes, denormals and NaN among them, times 1; also in a kernel that flushes f32 denormals."""
@@ -170,7 +178,9 @@ def test_every_code_of_the_8_bit_floats(kind: str, name: str, flush: bool) -> No
             a[lane, 0] = codes[64 * part + lane] if codes[64 * part + lane] != 0x80 else 0
         for column in range(16):
             b[16 * (column % 4) + column, 0] = one
-        got = lanes(f"{name} v[40:43], v[10:11], v[12:13], 0\ns_nop 15", [*pack(a), *pack(b)], 4, flush=flush).view(np.float32)
+        got = lanes(f"{name} v[40:43], v[10:11], v[12:13], 0\ns_nop 15", [*pack(a), *pack(b)], 4, flush=flush).view(
+            np.float32
+        )
         with np.errstate(invalid="ignore"):
             want = np.array(a[:, 0]).view(DTYPES[kind]).astype(np.float32)
         for i in range(16):

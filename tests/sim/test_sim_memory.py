@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from sim_kernels import BASE, INPUTS, SPACE, Grid, Image, lanes, run
 
 ODD = 0x5555_AAAA_F0F0_1234
@@ -113,7 +114,10 @@ WILD = {
 
 
 @pytest.mark.parametrize("what", WILD)
-@pytest.mark.parametrize("access", ["global_load_dword v6, v[4:5], off", "global_store_dword v[4:5], v6, off", "global_atomic_add v[4:5], v6, off"])
+@pytest.mark.parametrize(
+    "access",
+    ["global_load_dword v6, v[4:5], off", "global_store_dword v[4:5], v6, off", "global_atomic_add v[4:5], v6, off"],
+)
 def test_wild_addresses_are_findings(what: str, access: str) -> None:
     setup, offset = WILD[what]
     image = random_image()
@@ -351,7 +355,9 @@ def test_lds_st64_and_two_element_stores() -> None:
         np.testing.assert_array_equal(got[row], a[source])
 
 
-@pytest.mark.parametrize("access", ["ds_read_b32 v4, v2 offset:4", "ds_write_b64 v2, v[4:5]", "ds_read2_b32 v[4:5], v3 offset1:128"])
+@pytest.mark.parametrize(
+    "access", ["ds_read_b32 v4, v2 offset:4", "ds_write_b64 v2, v[4:5]", "ds_read2_b32 v[4:5], v3 offset1:128"]
+)
 def test_lds_beyond_the_allocation_is_a_finding(access: str) -> None:
     code = f"""
         v_and_b32_e32 v0, 0x3ff, v0

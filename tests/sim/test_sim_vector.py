@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from sim_kernels import lanes
 
 U32 = NDArray[np.uint32]
@@ -122,7 +123,9 @@ def test_sdwa_selects_and_unused_bits() -> None:
     np.testing.assert_array_equal(got[4], ((a >> 16) << (b & 31)) << 16 & 0xFFFFFFFF)
 
 
-def moved(source: U32, from_lane: list[int], old: U32, *, zero: bool, mask: int, rows: int = 15, banks: int = 15) -> U32:
+def moved(
+    source: U32, from_lane: list[int], old: U32, *, zero: bool, mask: int, rows: int = 15, banks: int = 15
+) -> U32:
     """DPP as the ISA text has it, lane by lane; -1 has no source."""
     out = old.copy()
     for n in range(64):

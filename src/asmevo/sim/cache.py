@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import RLock
+from typing import Any, cast
 
 import asmevo.isa
 from asmevo.isa import Instruction, MatrixRow, rows
@@ -58,8 +59,8 @@ class Code:
 class BlockCache:
     """Native code of blocks, found again by what they say. One for a process; thread-safe.
 
-    `folder` keeps blocks between processes as well. Runtime functions are always kept, in the user's cache folder, unless
-    that cannot be written. `compiled` counts compilations of blocks in this process.
+    `folder` keeps blocks between processes as well. Runtime functions are always kept, in the user's cache folder,
+    unless that cannot be written. `compiled` counts compilations of blocks in this process.
     """
 
     def __init__(self, folder: Path | None = None, capacity: int = 8192) -> None:
@@ -152,12 +153,11 @@ def _read(folder: Path | None, key: str) -> tuple[list[str], bytes] | None:
         return None
     head, _, data = content.partition(b"\n")
     try:
-        facts = json.loads(head)
-    except ValueError:
+        facts = cast(dict[str, Any], json.loads(head))
+        sound = facts["sha256"] == hashlib.sha256(data).hexdigest()
+        return ([str(name) for name in facts["imports"]], data) if sound else None
+    except (ValueError, KeyError, TypeError):
         return None
-    if not isinstance(facts, dict) or facts.get("sha256") != hashlib.sha256(data).hexdigest():
-        return None
-    return [str(name) for name in facts["imports"]], data
 
 
 def _write(folder: Path | None, key: str, imports: Sequence[str], data: bytes) -> None:

@@ -34,14 +34,14 @@ def chunks_of(program: Program) -> tuple[Chunk, ...]:
 
     Raises `UnsupportedError` when control can run past the end of the code.
     """
-    spans: list[tuple[int, int, int]] = []
+    spans: list[tuple[int, int]] = []
     starts: dict[int, int] = {}
     for block in program.blocks:
         for first, last in _cut(program, block.first, block.last):
             starts[first] = len(spans)
-            spans.append((first, last, block.number))
+            spans.append((first, last))
     chunks: list[Chunk] = []
-    for first, last, number in spans:
+    for first, last in spans:
         line = program.lines[last - 1]
         kind = {"endpgm": END, "barrier": BARRIER}.get(control_kind(line.instruction), NEXT)
         jump = starts[program.position[line.target]] if line.target is not None else -1

@@ -82,14 +82,21 @@ def _refuse_unknown(program: Program, options: Options) -> None:
 
 
 def _offsets(program: Program, chunks: tuple[Chunk, ...]) -> tuple[int, ...]:
-    """Byte offsets of blocks from the start of the code. Raises `UnsupportedError` when the code asks for its address."""
+    """Byte offsets of blocks from the start of the code; empty where lines lack their encoding.
+
+    Raises `UnsupportedError` when such code asks for its own address.
+    """
     words = [line.words for line in program.lines]
     if any(w is None for w in words):
         asks = any(
-            control_kind(line.instruction) == "getpc" for b in program.blocks for line in program.lines[b.first : b.last]
+            control_kind(line.instruction) == "getpc"
+            for b in program.blocks
+            for line in program.lines[b.first : b.last]
         )
         if asks:
-            raise UnsupportedError("The code reads its own address and has lines without encoding; rebuild the program first.")
+            raise UnsupportedError(
+                "The code reads its own address and has lines without encoding; rebuild the program first."
+            )
         return ()
     starts = np.concatenate([[0], np.cumsum([len(w or b"") for w in words])])
     return tuple(int(starts[c.first]) for c in chunks)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from threading import Thread
 from typing import Protocol
 
 import numpy as np
@@ -65,7 +65,7 @@ def execute(
     limits = limits or Limits()
     total = launch.grid[0] * launch.grid[1] * launch.grid[2]
     chosen = np.arange(total, dtype=np.int32) if workgroups is None else np.array(workgroups, np.int32)
-    if chosen.size and not (0 <= int(chosen.min()) and int(chosen.max()) < total):
+    if chosen.size and not (int(chosen.min()) >= 0 and int(chosen.max()) < total):
         raise InputError(f"A workgroup to run is not in the grid of {total}; give numbers from 0 to {total - 1}.")
     descriptor = executable.program.kernel.descriptor
     shared = Shared(
@@ -89,14 +89,9 @@ def execute(
     if len(drivers) == 1:
         drivers[0].run()
     else:
-        pool = [Thread(target=d.run) for d in drivers]
-        for t in pool:
-            t.start()
-        for t in pool:
-            t.join()
-    for driver in drivers:
-        if driver.error is not None:
-            raise driver.error
+        with ThreadPoolExecutor(len(drivers)) as pool:
+            for running in [pool.submit(d.run) for d in drivers]:
+                running.result()
     return _account(executable, drivers, time.process_time() - started)
 
 
@@ -109,19 +104,20 @@ class _Driver:
     enter: Entry
     status: str = "done"
     fault: Finding | None = None
-    error: BaseException | None = None
+    finished: bool = False
 
     traces: TraceCollector = field(default_factory=TraceCollector)
 
     def run(self) -> None:
-        """Enter native code until every workgroup is done or one went wrong."""
+        """Enter native code until every workgroup is done or one went wrong; then the other workers stop, too."""
         try:
             while self._step(self.enter(self.worker.pointer)):
                 pass
             self.traces.add(self.worker.take_trace())
-        except Exception as error:  # noqa: BLE001 - carried to the caller's thread
-            self.error = error
-            self.worker.shared.stop[0] = 1
+            self.finished = self.status == "done"
+        finally:
+            if not self.finished:
+                self.worker.shared.stop[0] = 1
 
     def _step(self, reason: int) -> bool:
         if reason == ALL_DONE:
@@ -129,17 +125,13 @@ class _Driver:
         if reason == MISSING:
             self.executable.compile(self.worker.get("request"), self.worker.get("variant"))
         elif reason == FAULTED:
-            self._end("fault", self._finding())
+            self.status, self.fault = "fault", self._finding()
         elif reason == LIMIT:
-            self._end("limit", None)
+            self.status = "limit"
         else:
             assert reason == TRACE_FULL
             self.traces.add(self.worker.take_trace())
         return self.status == "done"
-
-    def _end(self, status: str, fault: Finding | None) -> None:
-        self.status, self.fault = status, fault
-        self.worker.shared.stop[0] = 1
 
     def _finding(self) -> Finding:
         worker = self.worker

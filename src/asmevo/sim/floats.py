@@ -1,7 +1,7 @@
 """Which float mode the host must be in, and when a block changes it.
 
-A kernel that flushes f32 denormals runs with the host flushing, which would also hit f64 arithmetic and matrix products,
-where gfx942 keeps denormals. Such code runs with flushing off for a while.
+A kernel that flushes f32 denormals runs with the host flushing, which would also hit f64 arithmetic and matrix
+products, where gfx942 keeps denormals. Such code runs with flushing off for a while.
 """
 
 from __future__ import annotations

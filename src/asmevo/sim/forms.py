@@ -71,7 +71,13 @@ class Dpp:
     """Lanes without a source read 0 and are written, instead of keeping their old value."""
 
 
-_WAVE_MOVES = {"row_bcast": ("15", "31"), "wave_shl": ("1",), "wave_shr": ("1",), "wave_rol": ("1",), "wave_ror": ("1",)}
+_WAVE_MOVES = {
+    "row_bcast": ("15", "31"),
+    "wave_shl": ("1",),
+    "wave_shr": ("1",),
+    "wave_rol": ("1",),
+    "wave_ror": ("1",),
+}
 
 
 @lru_cache(maxsize=4096)

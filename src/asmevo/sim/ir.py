@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any, cast
 
 _FLOATS = {16: "half", 32: "float", 64: "double"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def type_name(kind: str, bits: int, lanes: int = 1) -> str:
     """LLVM type of `lanes` integers (`kind` "i") or floats ("f")."""
     scalar = f"i{bits}" if kind == "i" else _FLOATS[bits]
@@ -47,6 +48,11 @@ def constant(value: int, bits: int, lanes: int = 1) -> Value:
     return Value(text, "i", bits, lanes, value)
 
 
+def results_of(meaning: Any) -> tuple[Value, ...]:
+    """What a row's meaning gave, one value or a tuple of them, as a tuple."""
+    return cast(tuple[Value, ...], meaning if isinstance(meaning, tuple) else (meaning,))
+
+
 def mask_text(bits: list[bool]) -> str:
     """A constant vector of i1."""
     return "<" + ", ".join("i1 true" if b else "i1 false" for b in bits) + ">"
@@ -80,7 +86,9 @@ class Module:
         return name
 
     @contextmanager
-    def function(self, name: str, result: str, parameters: Mapping[str, str], attributes: str = "") -> Iterator[Builder]:
+    def function(
+        self, name: str, result: str, parameters: Mapping[str, str], attributes: str = ""
+    ) -> Generator[Builder]:
         """Define a function; parameter names become `%name`. The caller emits `ret`."""
         builder = Builder(self)
         yield builder
@@ -187,7 +195,7 @@ class Builder:
         return f"{stem}{self._count}"
 
     @contextmanager
-    def loop(self, count: int | str, step: int = 1) -> Iterator[str]:
+    def loop(self, count: int | str, step: int = 1) -> Generator[str]:
         """A loop that runs at least once over an i64 index 0, step, ... below `count`."""
         head, end = self.fresh("loop"), self.fresh("end")
         index, following, done = self.name(), self.name(), self.name()
@@ -204,7 +212,7 @@ class Builder:
         self.start(end)
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
+    def when(self, condition: str) -> Generator[None]:
         """Run the body if the i1 `condition` holds. A body that returns must end with `leave`."""
         then, end = self.fresh("then"), self.fresh("end")
         self.do(f"br i1 {condition}, label %{then}, label %{end}")
@@ -215,7 +223,7 @@ class Builder:
         self.start(end)
 
     @contextmanager
-    def each_bit(self, mask: str) -> Iterator[str]:
+    def each_bit(self, mask: str) -> Generator[str]:
         """A loop over the set bits of an i64 in ascending order; yields the bit number as i64."""
         head, body, end = self.fresh("bits"), self.fresh("bit"), self.fresh("end")
         before, rest, some, following = self.label, self.name(), self.name(), self.name()

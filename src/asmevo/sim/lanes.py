@@ -55,16 +55,16 @@ class LaneAlgebra:
         return Value(self.b.let(f"{op} {a.type} {a.text}, {b.text}"), a.kind, a.bits, self.lanes)
 
     def _cast(self, op: str, a: Value, kind: str, bits: int) -> Value:
-        return Value(
-            self.b.let(f"{op} {a.typed} to {type_name(kind, bits, self.lanes)}"), kind, bits, self.lanes
-        )
+        return Value(self.b.let(f"{op} {a.typed} to {type_name(kind, bits, self.lanes)}"), kind, bits, self.lanes)
 
     def _suffix(self, kind: str, bits: int) -> str:
         return f"{kind}{bits}" if self.lanes == 1 else f"v{self.lanes}{kind}{bits}"
 
     def _intrinsic(self, name: str, a: Value, *rest: Value) -> Value:
         """An intrinsic whose operands and result have one type."""
-        full = self.b.module.intrinsic(f"llvm.{name}.{self._suffix(a.kind, a.bits)}", a.type, *[a.type] * (1 + len(rest)))
+        full = self.b.module.intrinsic(
+            f"llvm.{name}.{self._suffix(a.kind, a.bits)}", a.type, *[a.type] * (1 + len(rest))
+        )
         arguments = ", ".join(v.typed for v in (a, *rest))
         return Value(self.b.let(f"call {a.type} @{full}({arguments})"), a.kind, a.bits, self.lanes)
 
@@ -362,7 +362,9 @@ class LaneAlgebra:
         if top is not None:
             highest = self.const((1 << (bits - 1)) - 1, bits)
             whole = self.select(self.fcmp("oge", a, top), highest, whole)
-            whole = self.select(self.fcmp("olt", a, self.fconst(-(2.0 ** (bits - 1)), a.bits)), self.const(1 << (bits - 1), bits), whole)
+            whole = self.select(
+                self.fcmp("olt", a, self.fconst(-(2.0 ** (bits - 1)), a.bits)), self.const(1 << (bits - 1), bits), whole
+            )
             return self.select(self.fcmp("uno", a, a), self.const(0, bits), whole)
         return self.fptosi(self.fpcast(a, 32), bits)
 

@@ -1,6 +1,7 @@
 """Byte layout of the memory that native code works on: the state of a wave and the context of a worker.
 
-Both are plain bytes owned by Python. Native code reaches a field by its offset; `WAVE` and `WORKER` map names to offsets.
+Both are plain bytes owned by Python. Native code reaches a field by its offset; `WAVE` and `WORKER` map names to
+offsets.
 """
 
 from __future__ import annotations

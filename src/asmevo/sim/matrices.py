@@ -30,7 +30,9 @@ class MatrixEmitter:
     def emit(self, instruction: Instruction, row: MatrixRow) -> None:
         """One matrix instruction. EXEC does not matter to it."""
         if instruction.modifiers:
-            raise UnsupportedError(f"`{instruction}` has modifiers, which the simulator does not model on matrix opcodes.")
+            raise UnsupportedError(
+                f"`{instruction}` has modifiers, which the simulator does not model on matrix opcodes."
+            )
         destination, a, b, c = (operand for _, operand in bind(instruction, row))
         if not isinstance(destination, Reg) or not isinstance(a, Reg) or not isinstance(b, Reg):
             raise UnsupportedError(f"`{instruction}` has an operand that is not a register.")
@@ -49,7 +51,9 @@ class MatrixEmitter:
     def _panel(self, element: str, operand: Reg, registers: int, destination: Reg) -> str:
         """Address of the operand's numbers. f32 registers are their own panel unless D overwrites them meanwhile."""
         key = (element, operand.first, registers)
-        overlap = operand.first < destination.first + destination.count and destination.first < operand.first + registers
+        overlap = (
+            operand.first < destination.first + destination.count and destination.first < operand.first + registers
+        )
         if element == "f32" and not overlap:
             return self.r.vector_pointer(operand.first)
         if not self._base:

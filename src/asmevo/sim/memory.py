@@ -113,8 +113,8 @@ class MemoryEmitter:
 
     def _lds_lanes(self, address: str, start: int, size: int, at: int, slot: int) -> _Lanes:
         mask = self._extern(
-            "sim_lds", "i64", f"ptr {STATE}", f"ptr {address}", f"i64 {start}", f"i64 {self.r.exec_bits()}", f"i64 {size}",
-            f"i32 {at}", f"i64 {slot}",
+            "sim_lds", "i64", f"ptr {STATE}", f"ptr {address}", f"i64 {start}", f"i64 {self.r.exec_bits()}",
+            f"i64 {size}", f"i32 {at}", f"i64 {slot}",
         )  # fmt: skip
         return _Lanes(self._field("lds"), self.b.at(self._field("offsets"), slot * OFFSETS), mask)
 
@@ -168,7 +168,9 @@ class MemoryEmitter:
         modifiers = instruction.modifiers
         unknown = modifiers.keys() - _BUFFER_MODIFIERS
         if unknown:
-            raise UnsupportedError(f"`{instruction}` has the modifier {unknown.pop()}, which the simulator does not model.")
+            raise UnsupportedError(
+                f"`{instruction}` has the modifier {unknown.pop()}, which the simulator does not model."
+            )
         to_lds = "lds" in modifiers
         *data, address, words, soffset = operands
         if not isinstance(words, Reg):
@@ -220,7 +222,9 @@ class MemoryEmitter:
     def _to_lds(self, instruction: Instruction, row: MemoryRow, lanes: _Lanes, offset: int, at: int) -> None:
         """LDS-DMA: lane n goes to LDS at M0 + offset + 4 n."""
         if row.size != 4:
-            raise UnsupportedError(f"`{instruction}` moves less than a dword to LDS, which the simulator does not model.")
+            raise UnsupportedError(
+                f"`{instruction}` moves less than a dword to LDS, which the simulator does not model."
+            )
         o = self.r.scalar
         target = o.add(o.zext(self.r.word(M0), 64), o.const(offset, 64))
         self._extern(

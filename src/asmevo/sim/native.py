@@ -9,12 +9,12 @@ from functools import cache, lru_cache
 from threading import RLock
 from typing import Any, cast
 
-import llvmlite.binding as _llvm
+import llvmlite.binding as _llvm  # pyright: ignore[reportMissingTypeStubs] - it carries no types
 
 from asmevo.verdict import EnvironmentError_
 
 llvm: Any = cast(Any, _llvm)
-"""llvmlite carries no types."""
+"""llvmlite, without the checks of types that it cannot pass."""
 
 
 @cache

@@ -29,5 +29,7 @@ class Options:
                 "The kernel's float mode flushes f32 denormals only on one side, which the simulator cannot do."
             )
         if mode.denorm_f64 != 3:
-            raise UnsupportedError("The kernel's float mode flushes f16 and f64 denormals, which the simulator cannot do.")
+            raise UnsupportedError(
+                "The kernel's float mode flushes f16 and f64 denormals, which the simulator cannot do."
+            )
         return cls(mode.denorm_f32 == 0, descriptor.dx10_clamp, descriptor.ieee)

@@ -1,8 +1,8 @@
 """The registers of a wave as the emitter of a block sees them: cached scalars, and a pending run of vector code.
 
-Vector instructions collect in a *run*: a loop over four groups of sixteen lanes in which register values are SSA and are
-written back once. Scalar code in between goes before the loop, which is right because a run takes its scalar operands by
-value. Whatever needs a vector result in memory, or a lane mask as a number, ends the run first.
+Vector instructions collect in a *run*: a loop over four groups of sixteen lanes in which register values are SSA and
+are written back once. Scalar code in between goes before the loop, which is right because a run takes its scalar
+operands by value. Whatever needs a vector result in memory, or a lane mask as a number, ends the run first.
 """
 
 from __future__ import annotations
@@ -186,7 +186,8 @@ class Registers:
         self._dirty_masks.add(unit)
 
     def prepare(self, numbers: Iterable[int], masks: Iterable[int]) -> None:
-        """Before a vector instruction: end the run if it computes a mask that this one needs otherwise than lane by lane.
+        """Before a vector instruction: end the run if it computes a mask that this one needs otherwise than lane by
+        lane.
 
         `numbers` are the scalar units it reads as numbers, `masks` the first units of masks that it reads or writes.
         """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from asmevo.isa import Imm, Instruction, Operand, Reg, ScalarRow, Slot, bind
 from asmevo.isa.registers import SCC
 from asmevo.isa.row import HIDDEN, TYPE_UNITS
 from asmevo.sim.forms import immediate_bits
-from asmevo.sim.ir import Value, constant
+from asmevo.sim.ir import Value, constant, results_of
 from asmevo.sim.registers import Registers
 from asmevo.verdict import UnsupportedError
 
@@ -44,8 +42,7 @@ def emit_scalar(registers: Registers, instruction: Instruction, row: ScalarRow) 
     """One SALU instruction, ahead of the pending vector run."""
     bound = list(bind(instruction, row))
     uses = [_use(registers, slot, operand, instruction) for slot, operand in bound if slot.is_use]
-    result = row.meaning(registers.scalar, *uses)
-    results: Sequence[Value] = result if isinstance(result, tuple) else (result,)
+    results = results_of(row.meaning(registers.scalar, *uses))
     defs = [(slot, operand) for slot, operand in bound if slot.is_def]
     for (slot, operand), value in zip(defs, results, strict=True):
         if slot.hidden:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from asmevo.isa import Imm, Instruction, LaneRow, Operand, PackedRow, Reg, Slot, bind
 from asmevo.isa.registers import EXEC_LO, SCC, VCC_LO
 from asmevo.isa.row import HIDDEN, TYPE_UNITS
 from asmevo.sim.forms import SDWA_SELECTS, Dpp, dpp, half_bits, immediate_bits, type_bits
-from asmevo.sim.ir import Value, constant, index_text, mask_text
+from asmevo.sim.ir import Value, constant, index_text, mask_text, results_of
 from asmevo.sim.lanes import float_constant
 from asmevo.sim.options import Options
 from asmevo.sim.registers import GROUP, Registers
@@ -54,8 +52,7 @@ class VectorEmitter:
             else:
                 values.append(self._source(operand, slot.type, printed))
                 printed += 1
-        result = row.meaning(self.r.vector, *values)
-        results: Sequence[Value] = result if isinstance(result, tuple) else (result,)
+        results = results_of(row.meaning(self.r.vector, *values))
         defs = [(slot, operand) for slot, operand in bound if slot.is_def]
         for (slot, operand), value in zip(defs, results, strict=True):
             self._result(slot, operand, value, row)

@@ -1,7 +1,7 @@
 """Native functions that move data between vector registers and memory, given the checked offsets of the lanes.
 
-`sim_load_<kind>(base, offsets, lanes, data)` and `sim_store_<kind>(...)`: `data` is the first register, whose lanes are 4
-bytes apart; `lanes` says which lanes take part. Host addresses need no alignment.
+`sim_load_<kind>(base, offsets, lanes, data)` and `sim_store_<kind>(...)`: `data` is the first register, whose lanes
+are 4 bytes apart; `lanes` says which lanes take part. Host addresses need no alignment.
 """
 
 from __future__ import annotations
@@ -199,7 +199,15 @@ def _lds_dma(module: Module) -> None:
             target = f.i64("add", "%target", f.i64("shl", lane, 2))
             with f.when(f.i64("icmp sgt", target, limit)):
                 number = f.cast("trunc", lane, "i64", "i32")
-                f.call("void", "sim_fault", "ptr %state", f"i32 {FAULTS.index('lds')}", "i32 %at", f"i32 {number}", f"i64 {target}")
+                f.call(
+                    "void",
+                    "sim_fault",
+                    "ptr %state",
+                    f"i32 {FAULTS.index('lds')}",
+                    "i32 %at",
+                    f"i32 {number}",
+                    f"i64 {target}",
+                )
                 f.do("ret void")
             f.store("i32", f.load("i32", source, 1), f.at(lds, target), 1)
         f.do("ret void")

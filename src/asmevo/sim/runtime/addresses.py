@@ -18,7 +18,7 @@ _I32 = f"<{GROUP} x i32>"
 _BIT = f"<{GROUP} x i1>"
 
 OFFSETS = 8 * LANES
-"""Bytes of one array of offsets. The scratch of a wave holds three: two for `ds_read2`, one for what remains in range."""
+"""Bytes of one array of offsets. The scratch of a wave holds three, one of them for what remains in range."""
 ZEROS = "@sim_zeros"
 """A row of zeros: addresses, offsets or data."""
 
@@ -203,11 +203,11 @@ def _near_buffer(f: Builder, row: str, fixed: str, records: str, base: str, offs
 def _buffer(module: Module) -> None:
     """Buffer addresses: base + soffset + index * stride + voffset + offset.
 
-    Gives the lanes that are in range as a whole. `remaining[lane]` (third array of the scratch) holds the bytes in range
-    from the start of the access, so that a caller can treat the dwords of a partly covered access one by one. A lane out
-    of range is not a fault. Range rule: bytes against NUM_RECORDS, soffset included, unless the descriptor has a stride
-    and the access an index; then the index against NUM_RECORDS (CDNA3 ISA, "Range checking"). Swizzled descriptors and
-    ADD_TID are refused with a fault.
+    Gives the lanes that are in range as a whole. `remaining[lane]` (third array of the scratch) holds the bytes in
+    range from the start of the access, so that a caller can treat the dwords of a partly covered access one by one. A
+    lane out of range is not a fault. Range rule: bytes against NUM_RECORDS, soffset included, unless the descriptor
+    has a stride and the access an index; then the index against NUM_RECORDS (CDNA3 ISA, "Range checking"). Swizzled
+    descriptors and ADD_TID are refused with a fault.
     """
     parameters = {
         "state": "ptr", "words": "ptr", "soffset": "i32", "voffset": "ptr", "vindex": "ptr", "offset": "i64",

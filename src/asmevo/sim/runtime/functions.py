@@ -1,4 +1,4 @@
-"""Elementary functions on sixteen f32 lanes: exp2, log2, sine and cosine of turns. Errors: see `asmevo.sim.fidelity`."""
+"""exp2, log2, sine and cosine of turns on sixteen f32 lanes. Their errors are in `asmevo.sim.fidelity`."""
 
 from __future__ import annotations
 

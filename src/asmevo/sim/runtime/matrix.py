@@ -1,12 +1,13 @@
 """Native matrix functions: operands unpacked to one number for each lane and element, and the products of each shape.
 
-An operand is first unpacked into a *panel*: for element j of a lane, 64 numbers, one for each lane. Unpacking depends on
-the element type, the products only on the shape, and operands that several instructions share are unpacked once.
+An operand is first unpacked into a *panel*: for element j of a lane, 64 numbers, one for each lane. Unpacking depends
+on the element type, the products only on the shape, and operands that several instructions share are unpacked once.
 
-Layouts (AMD matrix instruction calculator, gfx942). A: lane = row + M * block + M * blocks * g holds the k of group g,
-k = e * g + j for its e elements j; B alike with columns. C and D in 32 bits: lane = g * N + column, and of the R registers
-of a block, register r holds row 4 * (64 / N) * (r / 4) + 4 * g + r % 4; of 4x4 blocks, lane = 4 * block + column, row r.
-In f64: lane = 16 * g + column, register pair r holds row 4 * r + g; of 4x4 blocks, lane = 16 * row + 4 * block + column.
+Layouts (AMD matrix instruction calculator, gfx942). A: lane = row + M * block + M * blocks * g holds the k of group
+g, k = e * g + j for its e elements j; B alike with columns. C and D in 32 bits: lane = g * N + column, and of the R
+registers of a block, register r holds row 4 * (64 / N) * (r / 4) + 4 * g + r % 4; of 4x4 blocks, lane = 4 * block +
+column, row r. In f64: lane = 16 * g + column, register pair r holds row 4 * r + g; of 4x4 blocks, lane = 16 * row + 4
+* block + column.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def operand_registers(row: MatrixRow, element: str) -> int:
 
 
 PRODUCT_PARAMETERS = {"d": "ptr", "c": "ptr", "step": "i64", "a": "ptr", "b": "ptr"}
-"""`c` points to the first register of C, whose registers are `step` bytes apart (0: one row serves all); a, b are panels."""
+"""Registers of C are `step` bytes apart (0: one row serves all); a and b are panels."""
 
 
 def product_module(shape: Shape) -> Module:

@@ -1,7 +1,7 @@
 """The native loop that runs blocks of waves, waves of a workgroup and workgroups of a worker.
 
-Python enters it with `sim_run(worker)` and is called back by its return when a block is not compiled yet, when the trace
-buffer is full, or when a wave faults or runs out of its instruction budget; entering again resumes.
+Python enters it with `sim_run(worker)` and is called back by its return when a block is not compiled yet, when the
+trace buffer is full, or when a wave faults or runs out of its instruction budget; entering again resumes.
 """
 
 from __future__ import annotations
