@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from asmevo.strategies.nudge import Nudge
 from asmevo.strategies.proposal import Strategy
 from asmevo.strategies.reschedule import Reschedule
 from asmevo.verdict import UsageError
 
-STRATEGIES: Mapping[str, Strategy] = MappingProxyType({s.name: s for s in (Reschedule(),)})
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType({s.name: s for s in (Reschedule(), Nudge())})
 """Name to strategy."""
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar, cast
 
 from asmevo.program import Block, Line, Program
 from asmevo.program.hazards import HazardAnalysis, smallest_distances
 from asmevo.program.liveness import Liveness, liveness
 from asmevo.program.memory import Barriers
 from asmevo.program.placement import WaitPlacer
+from asmevo.program.waits import WaitAnalysis, Waits
+from asmevo.strategies.cost import Costs
 from asmevo.strategies.pace import Pace
 from asmevo.timing import Chip
+
+T = TypeVar("T")
 
 
 class Analyst:
@@ -20,7 +25,8 @@ class Analyst:
 
     def __init__(self, k0: Program, chip: Chip) -> None:
         self.k0 = k0
-        self.pace = Pace(chip)
+        self.costs = Costs(chip)
+        self.pace = Pace(self.costs)
         self._hazards = HazardAnalysis(k0.source.target)
         self._smallest: Mapping[str, int] = smallest_distances(self._hazards.hazards(k0))
         """By pair of classes, distances under the spacing rules that K0 itself has and an edit may have too."""
@@ -41,6 +47,7 @@ class Analyses:
 
     program: Program
     analyst: Analyst
+    _memory: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False, compare=False)
 
     @cached_property
     def liveness(self) -> Liveness:
@@ -51,9 +58,19 @@ class Analyses:
         return Barriers(self.program)
 
     @cached_property
+    def waits(self) -> Waits:
+        return WaitAnalysis().run(self.program)
+
+    @cached_property
     def placer(self) -> WaitPlacer:
         """Places waits in reorderings of the program."""
         return WaitPlacer(self.program)
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for each key."""
+        if key not in self._memory:
+            self._memory[key] = make()
+        return cast(T, self._memory[key])
 
 
 @dataclass(frozen=True, slots=True)

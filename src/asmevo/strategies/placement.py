@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from asmevo.edit import Edit, apply_all
 from asmevo.program import Block, Program
@@ -17,64 +16,65 @@ NOP_LIMIT = 16
 """Wait states of the longest `s_nop`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A block with its new waits and nops."""
+def with_waits(analyses: Analyses, block: Block, order: Sequence[int]) -> list[Item] | None:
+    """The block with its lines in `order` (ids, without waits and nops) and the weakest waits.
 
-    items: tuple[Item, ...]
-    edits: tuple[Edit, ...]
-    program: Program
-    """The edited program."""
-
-
-def place(analyses: Analyses, block: Block, order: Sequence[int]) -> Placed | None:
-    """The block with its lines in `order` (ids, without waits and nops), the weakest waits and the fewest nops.
-
-    None when no waits and nops inside the block make that order right: other blocks rely on how it was.
+    None when no waits inside the block make that order right: other blocks rely on how it was.
     """
-    bare = _applied(analyses, block, order)
-    waits = None if bare is None else analyses.placer.place(bare, block.number)
+    bare = applied(analyses.program, {block.number: order})
+    waits = None if bare is None else analyses.placer.place(bare[0], block.number)
     if waits is None:
         return None
     items: list[Item] = list(order)
     for placed in waits:
         at = len(items) if placed.fallthrough else items.index(placed.before)
         items.insert(at, str(placed.wait))
-    return spaced(analyses, block, items)
+    return items
 
 
-def spaced(analyses: Analyses, block: Block, items: Sequence[Item]) -> Placed | None:
-    """The block with these contents and as many more nops as the spacing rules, or K0's own habits, ask for.
+def spaced(analyses: Analyses, contents: Mapping[int, Sequence[Item]]) -> tuple[Program, tuple[Edit, ...]] | None:
+    """Blocks (by number) with these contents and as many more nops as the spacing rules, or K0's own habits, ask for.
 
-    None when that cannot be had inside the block, or when waits are missing.
+    Returns the edited program and the edits; None when that cannot be had, or when waits are missing.
     """
-    items = list(items)
+    items: dict[int, list[Item]] = {number: list(content) for number, content in contents.items()}
     for _ in range(ROUNDS):
-        program = _applied(analyses, block, items)
-        if program is None:
+        result = applied(analyses.program, items)
+        if result is None:
             return None
-        lacking = analyses.analyst.too_close(program)
+        lacking = analyses.analyst.too_close(result[0])
         if not lacking:
-            right = analyses.placer.is_right(program)
-            return Placed(tuple(items), arrange(analyses.program, block, items), program) if right else None
-        _insert_nops(items, lacking)
+            return result if analyses.placer.is_right(result[0]) else None
+        inserted = [_insert_nops(content, lacking) for content in items.values()]
+        if True not in inserted:
+            _insert_at_ends(items, max(lacking.values()))
     return None
 
 
-def _applied(analyses: Analyses, block: Block, items: Sequence[Item]) -> Program | None:
+def applied(program: Program, contents: Mapping[int, Sequence[Item]]) -> tuple[Program, tuple[Edit, ...]] | None:
+    """The program with these blocks' contents, and the edits that lead to it. Blocks are independent of one another."""
+    edits = tuple(edit for n, items in contents.items() for edit in arrange(program, program.blocks[n], items))
     try:
-        return apply_all(analyses.program, arrange(analyses.program, block, items))
+        return apply_all(program, edits), edits
     except InputError:  # e.g. a branch to the block would have nowhere to go
         return None
 
 
-def _insert_nops(items: list[Item], lacking: dict[int, int]) -> None:
-    """Nops in front of the first consumer that is too close; for consumers in other blocks, before the last line."""
-    at, states = len(items) - 1, max(lacking.values())
-    for n, item in enumerate(items):
-        if isinstance(item, int) and item in lacking:
-            at, states = n, lacking[item]
-            break
+def _insert_nops(items: list[Item], lacking: Mapping[int, int]) -> bool:
+    """Nops in front of consumers that are too close, the first of each neighbourhood; whether there was any."""
+    found, quiet_until = False, -1
+    for item in tuple(items):
+        at = items.index(item)
+        if not isinstance(item, int) or item not in lacking or at < quiet_until:
+            continue
+        quiet_until = at + NOP_LIMIT + 4  # what follows closely may have been helped by this one
+        _pause(items, at, lacking[item])
+        found = True
+    return found
+
+
+def _pause(items: list[Item], at: int, states: int) -> None:
+    """Put `states` more wait states in front of place `at`, together with a nop that is there already."""
     before = items[at - 1] if at else None
     if isinstance(before, str) and before.startswith("s_nop"):
         states += int(before.split()[1]) + 1
@@ -83,3 +83,9 @@ def _insert_nops(items: list[Item], lacking: dict[int, int]) -> None:
     while states > 0:
         items.insert(at, f"s_nop {min(states, NOP_LIMIT) - 1}")
         states -= NOP_LIMIT
+
+
+def _insert_at_ends(items: Mapping[int, list[Item]], states: int) -> None:
+    """The consumers are in other blocks: keep the distance at the end of these."""
+    for content in items.values():
+        _pause(content, len(content) - 1, states)

@@ -13,7 +13,7 @@ LDS_AHEAD, PATH_AHEAD = 32, 160
 
 def heights(task: Task) -> list[int]:
     """Clocks from issue of each node to the end of the block along its longest chain."""
-    height = [0] * len(task.ids)
+    height = [0] * len(task.lines)
     for i in reversed(range(len(height))):
         height[i] = max((height[j] + clocks for j, clocks in task.successors[i].items()), default=0) + 4
     return height

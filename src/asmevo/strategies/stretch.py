@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from asmevo.program import Block, Program
 from asmevo.program.loops import find_loops
-from asmevo.strategies.pace import Cost, Pace, size_of
 
 FOLLOWING = 300
 """Instructions that are followed behind a block that is in no simple loop: long enough to see its loads used."""
@@ -51,17 +50,3 @@ def _following(program: Program, block: Block, heat: Mapping[int, float]) -> tup
 def _warmth(program: Program, number: int, heat: Mapping[int, float]) -> float:
     block = program.blocks[number]
     return sum(heat.get(line.id, 0.0) for line in program.lines[block.first : block.last])
-
-
-def stretch_clocks(pace: Pace, program: Program, numbers: Sequence[int], rounds: int) -> int:
-    """Clocks of a stretch as it stands in the program."""
-    costs: list[Cost] = []
-    for block in (program.blocks[n] for n in numbers):
-        costs += pace.code(program.lines[block.first : block.last], _address(program, block.first))
-    return pace.clocks(costs, rounds)
-
-
-def _address(program: Program, position: int) -> int:
-    """Bytes from the kernel's entry, which is aligned to 256, to a line behind it."""
-    first = program.position[program.entry]
-    return sum(size_of(line) for line in program.lines[first:position])
