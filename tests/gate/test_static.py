@@ -165,11 +165,17 @@ def test_waits():
     assert errors(check(LOADS, Reorder((6, 5)), Reorder((6, 4)))) == []
 
 
-def test_a_missing_wait_of_k0_itself_is_not_held_against_the_candidate():
-    text = LOADS.replace("vmcnt(1)", "vmcnt(2)")
-    found = check(text, Reorder((6, 5)))
+def test_where_k0_itself_does_not_wait_its_timing_must_stay():
+    """K0 reads v1 with nothing but time between; an edit there may add the wait, and may do anything elsewhere."""
+    text = LOADS.replace("vmcnt(1)", "vmcnt(2)").replace(
+        "v_mov_b32_e32 v5", "s_cbranch_scc0 out\nout:\nv_mov_b32_e32 v5"
+    )
+    found = check(text)
     assert errors(found) == []
     assert found.facts["waits_as_in_k0"] == 1
+    assert errors(check(text, Insert(7, "v_mov_b32_e32 v6, 0"))) == []
+    assert errors(check(text, Replace(2, "s_waitcnt vmcnt(1)"))) == []
+    assert errors(check(text, Delete((2,)))) == [("wait.unprotected", 3)]
 
 
 def test_dependent_lines_keep_their_order():

@@ -30,8 +30,14 @@ def order_findings(graph: DependenceGraph, lines: tuple[Line, ...]) -> Iterator[
         if edge.kind in _BY_PLACE:
             if all(_still_matters(lines[i]) for i in (a, b)):
                 yield _swapped(edge, first, second)
-        elif lines[a].instruction == first.instruction and lines[b].instruction == second.instruction:
+        elif is_untouched(first, lines[a]) and is_untouched(second, lines[b]):
             yield _swapped(edge, first, second)
+
+
+def is_untouched(old: Line, new: Line) -> bool:
+    """Whether a line is as in K0. Where a branch goes is a matter of the blocks' successors, not of its text."""
+    same = old.instruction == new.instruction
+    return same or (None not in (old.target, new.target) and old.instruction.mnemonic == new.instruction.mnemonic)
 
 
 def _still_matters(line: Line) -> bool:

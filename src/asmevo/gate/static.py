@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from asmevo.gate.definitions import definition_findings
-from asmevo.gate.order import deleted_accesses, exec_changes, fence_changes, moved_between_blocks, order_findings
+from asmevo.gate.order import (
+    deleted_accesses,
+    exec_changes,
+    fence_changes,
+    is_untouched,
+    moved_between_blocks,
+    order_findings,
+)
 from asmevo.gate.shape import shape_findings, undecided
 from asmevo.program import Line, Program
 from asmevo.program.dependence import DependenceGraph, dependence_graph
@@ -74,8 +82,7 @@ class StaticBaseline:
         if open_questions:
             return Check("static", Verdict.UNKNOWN, open_questions)
         findings = [*shape_findings(self.k0, candidate), *self._compare_blocks(candidate, changed)]
-        waits = self._waits.run(candidate).findings()
-        findings += [f for f in waits if _place(f) not in self._missing]
+        findings += self._wait_findings(candidate, {number for number, _, _ in changed})
         if any(not self._fences.is_alike(old, new) for _, old, new in changed):
             findings += self._fences.findings(candidate)
         hazards = self._hazards.hazards(candidate)
@@ -87,12 +94,21 @@ class StaticBaseline:
         return Check("static", Verdict.REFUTED if errors else Verdict.TESTED, listed, facts)
 
     def _changed_blocks(self, candidate: Program) -> list[tuple[int, tuple[Line, ...], tuple[Line, ...]]]:
-        """(number, lines in K0, lines in the candidate) of blocks that differ; branches may have been encoded anew."""
+        """(number, lines in K0, lines in the candidate) of blocks that differ; successors were compared before."""
         pairs = (
             (old.number, self.k0.lines[old.first : old.last], candidate.lines[new.first : new.last])
             for old, new in zip(self.k0.blocks, candidate.blocks, strict=True)
         )
         return [(number, old, new) for number, old, new in pairs if not _same(old, new)]
+
+    def _wait_findings(self, candidate: Program, changed: set[int]) -> Iterator[Finding]:
+        """Waits that are missing. Where K0 has none either, time alone protects it, so its surroundings must stay."""
+        for finding in self._waits.run(candidate).findings():
+            if _place(finding) not in self._missing:
+                yield finding
+            elif {candidate.block_of.get(i, -1) for i in (finding.line or 0, finding.facts["producer"])} & changed:
+                message = f"{finding.message} K0 does not wait either, so the code around must stay or wait."
+                yield replace(finding, rule="wait.unprotected", message=message)
 
     def _is_new(self, hazard: Hazard) -> bool:
         """Closer than K0 ever puts this pair of classes."""
@@ -112,13 +128,10 @@ class StaticBaseline:
 
 
 def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
-    """Same lines in the same order; branches may have been encoded anew."""
+    """Same lines in the same order."""
     return before == after or (
         len(before) == len(after)
-        and all(
-            a.id == b.id and (a.instruction == b.instruction or (a.target is not None and a.target == b.target))
-            for a, b in zip(before, after, strict=True)
-        )
+        and all(a.id == b.id and is_untouched(a, b) for a, b in zip(before, after, strict=True))
     )
 
 
