@@ -466,3 +466,25 @@ def test_lds_and_buffer_atomics() -> None:
     assert np.all(got[2] == n.sum()) and np.all(got[3].view(np.float32) == 64)
     np.testing.assert_array_equal(got[4], np.cumsum([0, *n[:-1]]))
     assert np.all(got[5] == n.sum())
+
+
+def test_scalar_stores_and_atomics() -> None:
+    image = Image()
+    image.words(4096, 8)[:] = [5, 9, 7, 0, 0, 0, 0, 0]
+    code = """
+        s_add_u32 s6, s0, 0x1000
+        s_addc_u32 s7, s1, 0
+        s_mov_b32 s8, 100
+        s_mov_b32 s9, 7
+        s_atomic_inc s8, s[6:7], 0x0
+        s_atomic_dec s8, s[6:7], 0x4 glc
+        s_mov_b32 s10, 77
+        s_mov_b32 s11, 7
+        s_atomic_cmpswap s[10:11], s[6:7], 0x8 glc
+        s_store_dwordx4 s[8:11], s[6:7], 0x10
+        s_waitcnt lgkmcnt(0)
+    """
+    assert run(code, image)[1].status == "done"
+    np.testing.assert_array_equal(image.words(4096, 8), [6, 8, 77, 0, 9, 7, 7, 7])
+    _, execution = run("s_mov_b64 s[6:7], 0\ns_store_dword s6, s[6:7], 0x0")
+    assert execution.fault is not None and execution.fault.rule == "sim.scalar"

@@ -3,6 +3,7 @@
 from asmevo.sim.cache import BlockCache
 from asmevo.sim.executable import Executable
 from asmevo.sim.execute import execute
+from asmevo.sim.fidelity import LEDGER, Difference
 from asmevo.sim.results import Execution, Limits, WaveTrace
 
-__all__ = ["BlockCache", "Executable", "Execution", "Limits", "WaveTrace", "execute"]
+__all__ = ["LEDGER", "BlockCache", "Difference", "Executable", "Execution", "Limits", "WaveTrace", "execute"]

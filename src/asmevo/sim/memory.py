@@ -297,11 +297,26 @@ class MemoryEmitter:
         else:
             address = o.add(self.r.pair(base.first), distance)
             place = self._extern("sim_scalar", "ptr", f"ptr {STATE}", f"i64 {address.text}", *tail)
-        if row.kind != "load":
-            raise UnsupportedError(f"`{instruction}` writes scalar memory, which the simulator does not model.")
+        if row.kind == "atomic":
+            self._scalar_atomic(instruction, row, place, data)
+            return
         for i in range(row.size // 4):
-            word = self.b.load("i32", self.b.at(place, 4 * i), 4)
-            self.r.set_word(data.first + i, Value(word, "i", 32, 1))
+            word = self.b.at(place, 4 * i)
+            if row.kind == "load":
+                self.r.set_word(data.first + i, Value(self.b.load("i32", word, 4), "i", 32, 1))
+            else:
+                self.b.store("i32", self.r.word(data.first + i).text, word, 4)
+
+    def _scalar_atomic(self, instruction: Instruction, row: MemoryRow, place: str, data: Reg) -> None:
+        """One exchange for the wave; with glc the data registers take the old value."""
+        bits = 8 * row.size
+        values = [
+            self.r.pair(data.first + i) if bits == 64 else self.r.word(data.first + i)
+            for i in range(0, data.count, bits // 32)
+        ]
+        old = Value(_exchange(self.b, self.r.scalar, row, place, f"i{bits}", values), "i", bits, 1)
+        if "glc" in instruction.modifiers:
+            (self.r.set_pair if bits == 64 else self.r.set_word)(data.first, old)
 
 
 def _data_bits(row: MemoryRow) -> int:

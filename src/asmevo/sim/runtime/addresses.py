@@ -260,13 +260,13 @@ def _buffer(module: Module) -> None:
 
 
 def _scalar(module: Module) -> None:
-    """ptr sim_scalar(state, address, size, at): host address of scalar data, or of zeros after a fault."""
+    """ptr sim_scalar(state, address, size, at): host address of scalar data, or of scratch memory after a fault."""
     parameters = {"state": "ptr", "address": "i64", "size": "i64", "at": "i32"}
     with module.function("sim_scalar", "ptr", parameters) as f:
         offset = f.i64("sub", f.i64("and", "%address", -4), wave_field(f, "%state", "image_base"))
         with f.when(_outside(f, offset, f.i64("sub", wave_field(f, "%state", "image_size"), "%size"))):
             _fault(f, "scalar", "-1", "%address")
-            f.do(f"ret ptr {ZEROS}")
+            f.do(f"ret ptr {wave_field(f, '%state', 'offsets')}")
         f.do(f"ret ptr {f.at(wave_field(f, '%state', 'image'), offset)}")
 
 

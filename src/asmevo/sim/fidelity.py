@@ -1,0 +1,79 @@
+"""The ledger of what the simulator does not do bit for bit as gfx942 does, or does not do at all.
+
+Bits that this ledger does not mention are meant to be those of the hardware. Two programs that execute the same
+instructions on the same values agree in every bit here, whatever stands in the ledger, except where it says otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that may differ from hardware."""
+
+    what: str
+    """Opcodes or behaviour, in the words of the ISA."""
+    here: str
+    """What the simulator does."""
+    hardware: str
+    """What the hardware does, as far as it is known."""
+
+
+LEDGER: tuple[Difference, ...] = (
+    Difference(
+        "MFMA summation",
+        "k ascending, one f32 fused multiply-add for each k on top of C; f64 alike; integers exact modulo 2**32",
+        "groups of products are summed at once, with an order and rounding that AMD does not publish",
+    ),
+    Difference(
+        "MFMA denormals",
+        "kept in inputs and results, also in kernels whose mode flushes f32",
+        "documented as kept on MI300",
+    ),
+    Difference(
+        "xf32 MFMA inputs", "rounded to 10 fraction bits, nearest even", "rounding of the inputs is not published"
+    ),
+    Difference(
+        "v_exp_f32",
+        "Taylor polynomial of degree 7, within 1 unit in the last place",
+        "1 unit in the last place; denormal results may be flushed",
+    ),
+    Difference("v_log_f32", "series of artanh, within 3 units in the last place", "1 unit in the last place"),
+    Difference("v_sin_f32, v_cos_f32", "absolute error below 2**-22", "absolute error below 2**-20 within 256 turns"),
+    Difference("v_rcp, v_rsq, v_sqrt", "correctly rounded, or rounded twice for rsq", "1 unit in the last place"),
+    Difference(
+        "NaN",
+        "payload and sign of a NaN result depend on the host and on how code was compiled",
+        "the first NaN operand, quieted",
+    ),
+    Difference(
+        "f32 denormals in kernels that flush",
+        "the host's flushing: moves, selects and bit operations keep them, arithmetic does not",
+        "the same, minimum and maximum in doubt",
+    ),
+    Difference(
+        "waits, hazards, clocks",
+        "every instruction completes before the next one; s_memtime counts instructions",
+        "asynchronous memory, independent pipes",
+    ),
+    Difference(
+        "wave order",
+        "a wave runs until it waits or ends, the lowest number first; workgroups one after the other",
+        "any interleaving",
+    ),
+    Difference(
+        "atomics of several lanes",
+        "lanes in ascending order; f32 addition to nearest even",
+        "any order; rounding of memory-side f32 and bf16 addition in doubt",
+    ),
+    Difference(
+        "buffer range checks",
+        "raw: each dword against NUM_RECORDS with the scalar offset; structured: the index; swizzled: refused",
+        "as the ISA document says, multi-dword accesses at the edge in doubt",
+    ),
+    Difference("LDS out of range", "ends the run with a finding", "loads 0, drops stores"),
+    Difference("flat addresses", "global memory only; apertures of LDS and scratch are not mapped", "three apertures"),
+)
+"""Every known difference."""
