@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -110,17 +110,19 @@ def encode_program(program: Program, positions: Iterable[int], chip: Chip) -> Co
     where = np.unique(np.fromiter(positions, np.int64))
     if len(program.lines) > CODE:
         raise UnsupportedError(f"The kernel has {len(program.lines)} instructions; the timing model holds {CODE}.")
-    shapes = tuple(shape_of(program.lines[int(i)].instruction) for i in where)
-    columns, codes = _columns(shapes, chip)
+    instructions = [program.lines[int(i)].instruction for i in where]
+    shapes = tuple(map(shape_of, instructions))
+    columns, codes = _columns(shapes, list(map(_costs_on(chip), instructions)))
     return Code(program, chip, where, shapes, columns, codes, _crossings(program, chip.fetch_bytes))
 
 
-def _columns(shapes: Sequence[Shape], chip: Chip) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.int64]]:
+def _columns(
+    shapes: Sequence[Shape], rows: Sequence[tuple[int, ...]]
+) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.int64]]:
     names = (
         "category", "kind", "extra", "port", "matrix", "idle_matrix", "slow", "fast", "sgpr", "counts_vm",
         "counts_lgkm", "wait_vm", "wait_lgkm", "bytes", "path", "lds_port", "store",
     )  # fmt: skip
-    rows = [_costs(shape, chip) for shape in shapes]
     table = np.array(rows, np.int64).reshape(len(rows), len(names))
     columns = {name: table[:, i] for i, name in enumerate(names)}
     lengths = np.array([(len(s.codes), len(s.writes)) for s in shapes], np.int64).reshape(len(shapes), 2)
@@ -131,6 +133,17 @@ def _columns(shapes: Sequence[Shape], chip: Chip) -> tuple[dict[str, NDArray[np.
     if len(codes) > CODES:
         raise UnsupportedError(f"The kernel names {len(codes)} registers; the timing model holds {CODES}.")
     return columns, codes
+
+
+@lru_cache(maxsize=16)
+def _costs_on(chip: Chip) -> Callable[[Instruction], tuple[int, ...]]:
+    """Rows of columns on one chip, remembered by instruction."""
+
+    @lru_cache(maxsize=1 << 16)
+    def costs(instruction: Instruction) -> tuple[int, ...]:
+        return _costs(shape_of(instruction), chip)
+
+    return costs
 
 
 def _costs(s: Shape, chip: Chip) -> tuple[int, ...]:
@@ -242,15 +255,11 @@ def _writes(row: Row, writes: RegSet) -> tuple[int, ...]:
 
 def _crossings(program: Program, boundary: int) -> NDArray[np.int64]:
     """1 where a line's encoding crosses a multiple of `boundary`; `.text` and entries are aligned to 256."""
-    crosses = np.zeros(len(program.lines), np.int64)
-    at = 0
-    for i, line in enumerate(program.lines):
-        if line.id == program.entry:
-            at += -at % 256
-        size = len(line.words) if line.words is not None else _usual_size(line.instruction)
-        crosses[i] = at // boundary != (at + size - 1) // boundary
-        at += size
-    return crosses
+    lines, entry = program.lines, program.position[program.entry]
+    sizes = np.array([len(x.words) if x.words is not None else _usual_size(x.instruction) for x in lines], np.int64)
+    ends = np.cumsum(sizes)
+    ends[entry:] += -(ends[entry] - sizes[entry]) % 256
+    return ((ends - sizes) // boundary != (ends - 1) // boundary).astype(np.int64)
 
 
 def _usual_size(instruction: Instruction) -> int:

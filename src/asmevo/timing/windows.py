@@ -127,8 +127,8 @@ class _Builder:
 
 def by_cause(clocks: NDArray[np.float64]) -> dict[str, float]:
     """Clocks by name of the cause, largest first, zeros left out."""
-    pairs = [(cause.value, float(n)) for cause, n in zip(CAUSES, clocks, strict=True) if n > 0]
-    return dict(sorted(pairs, key=lambda pair: -pair[1]))
+    pairs = [(clocks[i], i) for i in np.flatnonzero(clocks).tolist()]
+    return {CAUSES[i].value: float(n) for n, i in sorted(pairs, key=lambda pair: (-pair[0], pair[1]))}
 
 
 def _path(code: Code, block: Block, view: MemoryView) -> int:
