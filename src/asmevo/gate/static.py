@@ -23,6 +23,7 @@ from asmevo.program.fences import FenceAnalysis, same_flow
 from asmevo.program.hazards import Hazard, HazardAnalysis, smallest_distances
 from asmevo.program.liveness import Liveness, liveness
 from asmevo.program.memory import Barriers
+from asmevo.program.paths import block_path
 from asmevo.program.waits import WaitAnalysis
 from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
 
@@ -86,7 +87,7 @@ class StaticBaseline:
         if any(not self._fences.is_alike(old, new) for _, old, new in changed):
             findings += self._fences.findings(candidate)
         hazards = self._hazards.hazards(candidate)
-        findings += [_too_close(h) for h in hazards if self._is_new(h)]
+        findings += [_too_close(candidate, h) for h in hazards if self._is_new(h)]
         errors = [f for f in findings if f.severity is Severity.ERROR]
         notes = [f for f in findings if f.severity is not Severity.ERROR]
         facts = {"notes": len(notes), "under_table": _under_table(hazards), "waits_as_in_k0": len(self._missing)}
@@ -139,12 +140,12 @@ def _place(finding: Finding) -> tuple[str, int | None, Any, Any]:
     return finding.rule, finding.line, finding.facts["producer"], finding.facts["counter"]
 
 
-def _too_close(hazard: Hazard) -> Finding:
+def _too_close(candidate: Program, hazard: Hazard) -> Finding:
     return Finding(
         rule=f"hazard.{hazard.rule.name}",
         message=f"In the candidate, {hazard}, and K0 never comes so close.",
         line=hazard.consumer,
-        facts=_hazard_facts(hazard),
+        facts=_hazard_facts(hazard) | {"path": block_path(candidate, hazard.producer, hazard.consumer)},
     )
 
 

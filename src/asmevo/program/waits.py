@@ -11,6 +11,7 @@ from asmevo.isa import Counter, Instruction, names
 from asmevo.isa.wait import Wait
 from asmevo.program.memo import BlockMemo
 from asmevo.program.outstanding import CAP, Outstanding, Pending, State, facts
+from asmevo.program.paths import block_path
 from asmevo.program.program import Line, Program
 from asmevo.verdict import Finding
 
@@ -148,5 +149,6 @@ def _finding(program: Program, line: int, kind: str, pending: Pending, registers
             "registers": names(registers),
             "counter": pending.counter.value,
             "needed": pending.needed,
+            "path": block_path(program, pending.line, line),
         },
     )
