@@ -18,6 +18,7 @@ from asmevo.isa import (
     ScalarRow,
     bind,
     effects,
+    parse_instruction,
     row_of,
 )
 from asmevo.sim.control import ControlEmitter
@@ -103,12 +104,12 @@ class _BlockEmitter:
 
 
 @lru_cache(maxsize=1 << 16)
-def refusal(instruction: Instruction, options: Options) -> str:
+def refusal(text: str, options: Options) -> str:
     """Why the simulator cannot execute an instruction, or the empty string."""
+    instruction = parse_instruction(text)
     try:
         list(bind(instruction, row_of(instruction)))
-        for variant in (FULL, PARTIAL):
-            block_module((instruction,), (0,), variant, options)
+        block_module((instruction,), (0,), PARTIAL, options)
     except UnsupportedError as error:
         return str(error)
     return ""

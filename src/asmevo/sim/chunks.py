@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 
-from asmevo.isa import effects
+from asmevo.isa import effects, parse_instruction
 from asmevo.isa.registers import EXEC
 from asmevo.program.program import Program, control_kind
 from asmevo.sim.layout import BARRIER, END, NEXT
@@ -54,9 +55,10 @@ def chunks_of(program: Program) -> tuple[Chunk, ...]:
     return tuple(chunks)
 
 
-def _ends_chunk(program: Program, position: int) -> bool:
-    """Whether the lanes that are active may be others after this line, or the wave may wait."""
-    instruction = program.lines[position].instruction
+@lru_cache(maxsize=1 << 16)
+def _ends_chunk(text: str) -> bool:
+    """Whether the lanes that are active may be others after this instruction, or the wave may wait."""
+    instruction = parse_instruction(text)
     if control_kind(instruction) in ("barrier", "setvskip"):
         return True
     return bool(effects(instruction).writes & EXEC)
@@ -67,7 +69,7 @@ def _cut(program: Program, first: int, last: int) -> list[tuple[int, int]]:
     parts: list[tuple[int, int]] = []
     start = first
     for position in range(first, last):
-        if position + 1 == last or _ends_chunk(program, position):
+        if position + 1 == last or _ends_chunk(program.lines[position].instruction.text):
             parts.extend(_shorten(program, start, position + 1))
             start = position + 1
     return parts

@@ -72,9 +72,7 @@ def _refuse_unknown(program: Program, options: Options) -> None:
     for block in program.blocks:
         for line in program.lines[block.first : block.last]:
             text = line.instruction.text
-            if text in reasons:
-                continue
-            if reason := refusal(line.instruction, options):
+            if reason := refusal(text, options):
                 reasons[text] = reason
     if reasons:
         listed = " ".join(sorted(set(reasons.values())))
@@ -87,7 +85,7 @@ def _offsets(program: Program, chunks: tuple[Chunk, ...]) -> tuple[int, ...]:
     Raises `UnsupportedError` when such code asks for its own address.
     """
     words = [line.words for line in program.lines]
-    if any(w is None for w in words):
+    if None in words:
         asks = any(
             control_kind(line.instruction) == "getpc"
             for b in program.blocks
