@@ -29,7 +29,7 @@ class Bench:
         self.tasks = {n: task_maker(context.analyses, program.blocks[n]) for n in numbers}
         self.task: Task = self.tasks[own.number]
         self.copies = [
-            n for n in numbers if n != own.number and self._rounds > 1 and _alike(program, own, program.blocks[n])
+            n for n in numbers if n != own.number and self._rounds > 1 and alike(program, own, program.blocks[n])
         ]
         """Numbers of the other blocks that can have the same order."""
         self._table = table_of([cost for task in self.tasks.values() for cost in task.costs])
@@ -73,7 +73,7 @@ def _late(boundary: int, program: Program, block: Block) -> NDArray[np.bool_]:
     return late_flags(sizes, address_of(program, block.first), boundary)
 
 
-def _alike(program: Program, a: Block, b: Block) -> bool:
+def alike(program: Program, a: Block, b: Block) -> bool:
     """Whether two blocks have the same opcodes in the same order, waits and nops left out."""
     return _opcodes(program, a) == _opcodes(program, b)
 

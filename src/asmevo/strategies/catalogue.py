@@ -8,9 +8,11 @@ from types import MappingProxyType
 from asmevo.strategies.nudge import Nudge
 from asmevo.strategies.proposal import Strategy
 from asmevo.strategies.reschedule import Reschedule
+from asmevo.strategies.simplify import Simplify
+from asmevo.strategies.waits import Waits
 from asmevo.verdict import UsageError
 
-STRATEGIES: Mapping[str, Strategy] = MappingProxyType({s.name: s for s in (Reschedule(), Nudge())})
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType({s.name: s for s in (Reschedule(), Nudge(), Waits(), Simplify())})
 """Name to strategy."""
 
 

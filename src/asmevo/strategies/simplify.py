@@ -1,0 +1,103 @@
+"""Simplification: copies, constants, nops and results that are not needed, or not needed on every turn of a loop."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+from asmevo.edit import Delete, Edit, Insert, Replace, apply_all
+from asmevo.program import Program, control_kind
+from asmevo.strategies.arrange import Item
+from asmevo.strategies.bench import paced
+from asmevo.strategies.context import Analyses, Context
+from asmevo.strategies.copies import propagations
+from asmevo.strategies.invariants import invariant_lines, texts
+from asmevo.strategies.placement import spaced
+from asmevo.strategies.proposal import Proposal
+from asmevo.strategies.values import dead_lines, redundant_lines
+
+
+class Simplify:
+    """Removes instructions without effect.
+
+    Results that nobody reads; instructions that compute what is there already (self-copies, repeated constants, repeated
+    address sums); copies whose readers can read the source; nops beyond what spacing asks for; and, in a loop of one
+    block, what gives the same on every turn, which goes in front of the loop. All of one kind together first, then one by
+    one.
+    """
+
+    name = "simplify"
+
+    def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
+        lines = context.lines
+        live = [context.analyses.liveness.live_out(context.block.first + n) for n in range(len(lines))]
+        yield from _deletions(context, rng, dead_lines(lines, live), "result that nobody reads")
+        redundant = redundant_lines(lines, live)
+        yield from _deletion(context, redundant, "instruction that changes nothing")
+        for i in rng.sample(redundant, len(redundant)):
+            if redundant_lines(lines, live, {i}):
+                yield from _deletion(context, [i], "instruction that changes nothing")
+        yield from _hoists(context, rng)
+        found = propagations(lines, live)
+        for copy in rng.sample(found, len(found)):
+            edits = [*(Replace(i, text) for i, text in copy.replaced.items()), Delete((copy.copy,))]
+            yield from _proposal(context, edits, f"copy `{_text(context, copy.copy)}` propagated")
+        yield from _fewer_nops(context)
+
+
+def _text(context: Context, line_id: int) -> str:
+    return context.program.line(line_id).instruction.text
+
+
+def _deletions(context: Context, rng: random.Random, ids: Sequence[int], what: str) -> Iterator[Proposal]:
+    yield from _deletion(context, ids, what)
+    if len(ids) > 1:
+        for i in rng.sample(list(ids), len(ids)):
+            yield from _deletion(context, [i], what)
+
+
+def _deletion(context: Context, ids: Sequence[int], what: str) -> Iterator[Proposal]:
+    if ids:
+        which = f"`{_text(context, ids[0])}`" if len(ids) == 1 else f"{len(ids)} lines"
+        yield from _proposal(context, [Delete(tuple(ids))], f"delete {which}: {what}")
+
+
+def _hoists(context: Context, rng: random.Random) -> Iterator[Proposal]:
+    """Invariant lines in front of the loop, in their order."""
+    live_in = context.analyses.liveness.live_in(context.block.first)
+    ids = invariant_lines(context.program, context.block, live_in)
+    first = context.lines[0].id
+    chosen = [ids] if ids else []
+    if len(ids) > 1:
+        chosen += [sorted(rng.sample(ids, len(ids) // 2), key=context.program.position.__getitem__)]
+    for some in chosen:
+        edits = [Insert(first, texts(context.program, some), fallthrough=True), Delete(tuple(some))]
+        yield from _proposal(context, edits, f"{len(some)} loop-invariant lines moved in front of the loop")
+
+
+def _fewer_nops(context: Context) -> Iterator[Proposal]:
+    items: list[Item] = [line.id for line in context.lines if control_kind(line.instruction) != "nop"]
+    result = spaced(context.analyses, {context.block.number: items})
+    if result and result[1]:
+        yield Proposal(result[1], _note(context, result[0], "nops as short as spacing allows"), context.window)
+
+
+def _proposal(context: Context, edits: Sequence[Edit], what: str) -> Iterator[Proposal]:
+    """The edits with the nops that they make necessary; nothing when waits or spacing of other blocks break."""
+    program = apply_all(context.program, edits)
+    analyses = Analyses(program, context.analyses.analyst)
+    if not analyses.analyst.too_close(program):
+        if context.analyses.placer.is_right(program):
+            yield Proposal(tuple(edits), _note(context, program, what), context.window)
+        return
+    block = program.blocks[context.block.number]
+    contents: Mapping[int, Sequence[Item]] = {
+        block.number: [line.id for line in program.lines[block.first : block.last]]
+    }
+    result = spaced(analyses, contents)
+    if result and context.analyses.placer.is_right(result[0]):
+        yield Proposal((*edits, *result[1]), _note(context, result[0], what), context.window)
+
+
+def _note(context: Context, program: Program, what: str) -> str:
+    return f"{what}, paced {paced(context, context.program)} to {paced(context, program)} clocks"
