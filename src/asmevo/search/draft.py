@@ -95,7 +95,7 @@ def next_draft(state: State, ground: Ground, strategies: Mapping[str, Strategy],
         context = Context(ground.program, ground.program.blocks[arm.block], ground.heat, ground.analyses)
         for proposal in islice(strategies[arm.strategy].propose(context, rng), LOOK):
             edits = tuple(edit.to_json() for edit in proposal.edits)
-            if edits_key(parent.ordinal, edits) in state.proposals:
+            if edits_key(edits) in state.proposals:
                 continue
             built = build(ground.program, proposal.edits)
             if not built.data or built.sha256 not in state.candidates:

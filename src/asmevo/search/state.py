@@ -26,9 +26,9 @@ class Node:
     microseconds: float
 
 
-def edits_key(parent: int, edits: Iterable[dict[str, Any]]) -> str:
+def edits_key(edits: Iterable[dict[str, Any]]) -> str:
     """Identity of a proposal before anything is built."""
-    return f"{parent}:{json.dumps(list(edits), sort_keys=True)}"
+    return json.dumps(list(edits), sort_keys=True)
 
 
 @dataclass(slots=True)
@@ -50,6 +50,8 @@ class State:
     candidates: set[str] = field(default_factory=set[str])
     """Hashes of all objects that were put through the gate."""
     proposals: set[str] = field(default_factory=set[str])
+    """What was proposed since the last commit, whatever working point it was for: ids are stable, so the same edits
+    elsewhere are the same idea."""
     exhausted: set[tuple[int, Arm]] = field(default_factory=set[tuple[int, Arm]])
     """Arms that had nothing new for a working point (by ordinal)."""
     bandit: Bandit = field(default_factory=Bandit)
@@ -79,7 +81,7 @@ class State:
         self.point = Node(attempt.parent, self.times[attempt.parent])
         self.attempts += 1
         self.verdicts[attempt.verdict.value] += 1
-        self.proposals.add(edits_key(attempt.parent, attempt.edits))
+        self.proposals.add(edits_key(attempt.edits))
         for draw in attempt.draws:
             self.exhausted.add((attempt.parent, Arm(draw["strategy"], draw["block"])))
         self._move(attempt)
@@ -94,8 +96,9 @@ class State:
             self.commits.append(commit)
             self.best = self.point = Node(attempt.ordinal, commit.microseconds)
             self.quiet, reward = 0, 1.0
+            self.proposals.clear()
         elif attempt.status is Status.ADMITTED and attempt.microseconds is not None and self._accepts(attempt):
-            reward = 0.5 if attempt.microseconds < self.point.microseconds else 0.1
+            reward = 0.5 if attempt.microseconds < self.point.microseconds else 0.0
             self.point = Node(attempt.ordinal, attempt.microseconds)
         if attempt.block is not None:
             self.bandit.learn(Arm(attempt.strategy, attempt.block), reward)

@@ -20,10 +20,10 @@ from asmevo.strategies.values import dead_lines, redundant_lines
 class Simplify:
     """Removes instructions without effect.
 
-    Results that nobody reads; instructions that compute what is there already (self-copies, repeated constants, repeated
-    address sums); copies whose readers can read the source; nops beyond what spacing asks for; and, in a loop of one
-    block, what gives the same on every turn, which goes in front of the loop. All of one kind together first, then one by
-    one.
+    Results that nobody reads; instructions that compute what is there already (self-copies, repeated constants,
+    repeated address sums); copies whose readers can read the source; nops beyond what spacing asks for; and, in a loop
+    of one block, what gives the same on every turn, which goes in front of the loop. All of one kind together first,
+    then one by one.
     """
 
     name = "simplify"

@@ -26,7 +26,7 @@ _Value: TypeAlias = tuple[object, ...]
 
 
 def is_pure(instruction: Instruction) -> bool:
-    """Whether its only effect is on registers, EXEC and MODE not among them. Raises `UnsupportedError` without a row."""
+    """Whether its only effect is on registers, EXEC and MODE not among them. `UnsupportedError` without a row."""
     known = effects(instruction)
     computes = isinstance(known.row, LaneRow | PackedRow | ScalarRow | CrossLaneRow | MatrixRow)
     return computes and not known.writes & (EXEC | 1 << MODE) and "fence" not in known.row.tags

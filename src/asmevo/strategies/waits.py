@@ -21,9 +21,9 @@ from asmevo.strategies.task import FREE
 class Waits:
     """Relaxes, drops, splits, moves and merges waits.
 
-    In this order: every wait of the block at the weakest value that suffices where it stands, those that wait for nothing
-    dropped; all waits placed anew, each right before its first need, which splits combined ones; single relaxations; two
-    waits merged into one. The same is done in unrolled copies of the block.
+    In this order: every wait of the block at the weakest value that suffices where it stands, those that wait for
+    nothing dropped; all waits placed anew, each right before its first need, which splits combined ones; single
+    relaxations; two waits merged into one. All but the last two are done in unrolled copies of the block too.
     """
 
     name = "waits"
@@ -36,11 +36,10 @@ class Waits:
         relaxed = {n: _changed(ids, weakest) for n, ids in present.items()}
         yield from _proposal(context, relaxed, "weakest value for every wait")
         yield from _proposal(context, _replaced(context, blocks), "every wait right before its first need")
-        single = [
-            line for line in waits if weakest.get(line.id, parse_wait(line.instruction)) != parse_wait(line.instruction)
-        ]
-        for line in rng.sample(single, len(single)):
-            value = weakest[line.id]
+        for line in rng.sample(waits, len(waits)):
+            value = weakest.get(line.id)
+            if value is None or value == parse_wait(line.instruction):
+                continue
             contents = {n: _changed(ids, {line.id: value}) for n, ids in present.items() if line.id in ids}
             what = "drop a wait for nothing" if value.is_noop else f"`{line.instruction}` relaxed to `{value}`"
             yield from _proposal(context, contents, what)
@@ -87,21 +86,20 @@ def _merges(context: Context, rng: random.Random) -> Iterator[Proposal]:
     pairs = list(pairwise(places))
     for first, second in rng.sample(pairs, len(pairs)):
         between = [operation for line in lines[first:second] if (operation := facts(line.instruction).operation)]
-        later = parse_wait(lines[second].instruction)
+        later, none = parse_wait(lines[second].instruction), Wait()
         vm = sum("vmcnt" in operation.queue.counters for operation in between)
         lgkm = sum("lgkmcnt" in operation.queue.counters for operation in between)
-        none = Wait()
         if (later.vm < none.vm and later.vm < vm) or (later.lgkm < none.lgkm and later.lgkm < lgkm):
             continue  # the later one waits for something that starts in between
         moved = Wait(
-            later.vm - vm if later.vm < none.vm else none.vm, later.lgkm - lgkm if later.lgkm < none.lgkm else none.lgkm
+            later.vm - vm if later.vm < none.vm else none.vm,
+            later.lgkm - lgkm if later.lgkm < none.lgkm else none.lgkm,
         )
         items: list[Item] = [line.id for line in lines]
         items[first] = str(parse_wait(lines[first].instruction).both(moved))
         del items[second]
-        yield from _proposal(
-            context, {context.block.number: items}, f"`{lines[second].instruction}` merged into an earlier wait"
-        )
+        what = f"`{lines[second].instruction}` merged into an earlier wait"
+        yield from _proposal(context, {context.block.number: items}, what)
 
 
 def _proposal(context: Context, contents: dict[int, list[Item]], what: str) -> Iterator[Proposal]:
