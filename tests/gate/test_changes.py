@@ -163,3 +163,14 @@ def test_k0s_own_excess_is_not_held_against_a_candidate():
     assert resources(k0, edited).verdict is Verdict.TESTED
     edited, _ = Insert(1, "v_mov_b32_e32 v71, 1").apply(k0)
     assert resources(k0, edited).verdict is Verdict.REFUTED
+
+
+def test_a_carry_is_not_covered_by_running():
+    k0 = program_from_text("s_add_u32 s2, s2, s4\ns_addc_u32 s3, s3, 0\ns_nop 0\ns_endpgm")
+    everything = set(range(5))
+    for edit in (Replace(1, "s_add_u32 s3, s3, 0"), Delete((1,)), Replace(1, "s_addc_u32 s3, s3, 1")):
+        edited, _ = edit.apply(k0)
+        check = coverage(k0, edited, everything, everything)
+        assert check.verdict is Verdict.UNKNOWN and check.findings[0].rule == "coverage.carry"
+    moved, _ = Reorder((2, 1)).apply(k0)
+    assert coverage(k0, moved, everything, everything).verdict is Verdict.TESTED

@@ -85,6 +85,21 @@ def test_placement(gemm, several, poison):
     assert covered == len(image.data) - image.code_space - image.kernarg_size
 
 
+@settings(max_examples=40, deadline=None)
+@given(buffers.filter(bool), st.data())
+def test_straddling(gemm, several, data):
+    """The chosen buffer lies across a multiple of 4 GiB, alignments hold, and contents do not change."""
+    several = [replace(b, name=f"b{i}") for i, b in enumerate(several)]
+    spec, chosen = launch(several), data.draw(st.sampled_from(several))
+    plain = build_image(spec, gemm, bare(gemm.kernel()))
+    image = build_image(spec, gemm, bare(gemm.kernel()), straddle=chosen.name)
+    assert np.array_equal(image.data, plain.data)
+    assert all(p.address % b.align == 0 for p, b in zip(image.placements, several, strict=True))
+    place, coarsest = image.placement(chosen.name), max(256, *(b.align for b in several))
+    if place.size >= 2 * coarsest:
+        assert place.address >> 32 < (place.address + place.size - 1) >> 32
+
+
 def test_code_is_loaded_and_does_not_move_data(gemm, fmoe_stage1_bytes):
     spec = launch([Buffer("x", "in", "u8", (100,), Bits(1))])
     image = build_image(spec, gemm, bare(gemm.kernel()))

@@ -20,7 +20,7 @@ def real(codes):
 
 
 def test_gemm_reference_by_a_loop():
-    recipe = BlockScaledGemm(m=3, n=144, k=256, seed=5)
+    recipe = BlockScaledGemm(m=3, n=144, k=272, seed=5)
     arrays, want = recipe.inputs(), recipe.expectation().values
     a, b = real(arrays["a"]), real(arrays["b"])
     for i in range(recipe.m):
@@ -100,8 +100,15 @@ def test_sorting_fills_blocks():
     real_rows = order.ids[order.ids & 0xFFFFFF < 70]
     assert len(real_rows) == 140 == len(set(real_rows.tolist()))
     assert np.all(order.ids[order.padded :] == (2 << 24 | 70))
-    chosen = recipe.routing()
+    chosen = recipe.chosen()
     assert all(len(set(row)) == 2 for row in chosen.tolist())
+
+
+def test_levels_fill_blocks_by_one_row_more_each():
+    recipe = FmoeStage1(tokens=6, experts=3, topk=1, dim=128, inter=128, routing="levels")
+    order = recipe.sorting()
+    filled = (order.ids.reshape(-1, 32) & 0xFFFFFF) < 6
+    assert filled.sum(axis=1).tolist() == [1, 2, 3, 0] and order.experts.tolist()[:3] == [0, 1, 2]
 
 
 def test_a_right_result_agrees_and_wrong_ones_do_not(fp8_gemm_bytes):
@@ -144,6 +151,8 @@ BAD = {
     "topk": ({"topk": 3}, "topk=3"),
     "tokens": ({"tokens": 0}, "below 1"),
     "values": ({"values": "odd"}, "'odd'"),
+    "routing": ({"routing": "odd"}, "'odd'"),
+    "levels": ({"routing": "levels"}, "tokens=3"),
 }
 
 

@@ -54,14 +54,15 @@ class Baseline:
     """Runs K0 once and keeps what candidates are compared with.
 
     A launch is used when K0 finishes it, leaves the same bytes in two sequences of runs, depends on its inputs, and
-    leaves the same under both poisons (what it never writes excepted).
+    leaves the same under both poisons (what it never writes excepted). Each launch has another of its buffers across a
+    multiple of 4 GiB, where 64-bit address arithmetic needs its carry.
     """
 
     def __init__(
         self, k0: CodeObject, module: Module, launches: tuple[Launch, ...], device: Device, limits: RunLimits
     ) -> None:
         self._k0, self._module, self._device, self._limits = k0, module, device, limits
-        self.launches = tuple(self._examine(launch) for launch in launches)
+        self.launches = tuple(self._examine(launch, number) for number, launch in enumerate(launches))
 
     @property
     def usable(self) -> tuple[LaunchBaseline, ...]:
@@ -96,8 +97,9 @@ class Baseline:
         )
         return Check("baseline", Verdict.UNKNOWN, (*findings, reason), facts)
 
-    def _examine(self, launch: Launch) -> LaunchBaseline:
-        first = build_image(launch, self._k0, self._k0.kernel(launch.kernel or self._module.kernel), POISONS[0])
+    def _examine(self, launch: Launch, number: int) -> LaunchBaseline:
+        kernel = self._k0.kernel(launch.kernel or self._module.kernel)
+        first = build_image(launch, self._k0, kernel, POISONS[0], straddle=_straddled(launch, number))
         templates = (first, *(first.with_poison(p) for p in POISONS[1:]))
         result = LaunchBaseline(launch)
         tracks: list[Track] = []
@@ -151,6 +153,12 @@ class Baseline:
         sensitive = not outcome.done or bool(np.any(((got != normal) & written)[start:]))
         track.reset()
         return None if sensitive else _finding(launch, "insensitive", "K0's results do not depend on its inputs.")
+
+
+def _straddled(launch: Launch, number: int) -> str | None:
+    """Which buffer lies across a multiple of 4 GiB: each launch takes another one, the largest first."""
+    by_size = sorted(launch.buffers, key=lambda b: -b.size)
+    return by_size[number % len(by_size)].name if by_size else None
 
 
 def _poison_dependence(launch: Launch, tracks: list[Track]) -> Finding | None:

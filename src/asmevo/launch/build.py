@@ -22,33 +22,41 @@ _KERNARG_ALIGN = 256
 _PAGE = 4096
 
 
-def build_image(launch: Launch, obj: CodeObject, kernel: Kernel | None = None, poison: int = POISONS[0]) -> MemoryImage:
+def build_image(
+    launch: Launch,
+    obj: CodeObject,
+    kernel: Kernel | None = None,
+    poison: int = POISONS[0],
+    straddle: str | None = None,
+) -> MemoryImage:
     """Memory before the launch: code, arguments (hidden ones too), filled buffers, poison everywhere else.
 
-    Raises `InputError` when the launch does not fit the kernel or a buffer's data does not fit its shape.
+    `straddle` names a buffer inside of which a multiple of 4 GiB lies, as far as its alignment allows: pointer
+    arithmetic that loses the carry between its halves shows there and nowhere else. Raises `InputError` when the launch
+    does not fit the kernel or a buffer's data does not fit its shape.
     """
     kernel = obj.kernel(launch.kernel) if kernel is None else kernel
     _check_geometry(launch, kernel)
-    layout = _place(launch, obj, kernel)
+    layout = _place(launch, obj, kernel, straddle)
     arguments = _kernarg(launch, kernel, layout.placements)
     fd, data = allocate(layout.size)
     for offset, size in layout.poisoned:
         data[offset : offset + size] = poison
     for buffer, place in zip(launch.buffers, layout.placements, strict=True):
         if buffer.fill is not None:
-            _fill(data[place.address - BASE :][: place.size], buffer)
-    at = layout.kernarg_address - BASE
+            _fill(data[place.address - layout.base :][: place.size], buffer)
+    at = layout.kernarg_address - layout.base
     data[at : at + len(arguments)] = np.frombuffer(arguments, np.uint8)
     image = MemoryImage(
-        BASE,
-        data,
-        layout.placements,
-        layout.kernarg_address,
-        len(arguments),
-        layout.code_space,
-        poison,
-        layout.poisoned,
-        fd,
+        base=layout.base,
+        data=data,
+        placements=layout.placements,
+        kernarg_address=layout.kernarg_address,
+        kernarg_size=len(arguments),
+        code_space=layout.code_space,
+        poison=poison,
+        poisoned=layout.poisoned,
+        fd=fd,
     )
     image.load(obj)
     return image
@@ -61,6 +69,7 @@ def lds_bytes(launch: Launch, kernel: Kernel) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
+    base: int
     code_space: int
     kernarg_address: int
     placements: tuple[Placement, ...]
@@ -91,26 +100,37 @@ def _round_up(value: int, align: int) -> int:
     return -(-value // align) * align
 
 
-def _place(launch: Launch, obj: CodeObject, kernel: Kernel) -> _Layout:
+def _place(launch: Launch, obj: CodeObject, kernel: Kernel, straddle: str | None) -> _Layout:
     low, code = obj.load_image()
     code_space = _round_up(2 * (low + len(code)), CODE_SPACE)  # twice: a candidate may grow
     kernarg = code_space
     cursor = kernarg + _round_up(max(kernel.kernarg_size, 1), _KERNARG_ALIGN)
-    placements: list[Placement] = []
+    starts: list[int] = []
     poisoned: list[tuple[int, int]] = []
     edge = kernarg + kernel.kernarg_size
     for buffer in launch.buffers:
         start = _round_up(cursor + buffer.red_zone, buffer.align)
         cursor = start + buffer.size + buffer.red_zone
-        placements.append(
-            Placement(buffer.name, BASE + start, buffer.size, buffer.role, buffer.red_zone, buffer.format, buffer.shape)
-        )
+        starts.append(start)
         if buffer.fill is not None:
             poisoned.append((edge, start - edge))
             edge = start + buffer.size
     size = _round_up(cursor, _PAGE)
     poisoned.append((edge, size - edge))
-    return _Layout(code_space, BASE + kernarg, tuple(placements), tuple(poisoned), size)
+    base = BASE if straddle is None else _base_for(launch, starts, straddle)
+    placements = tuple(
+        Placement(b.name, base + start, b.size, b.role, b.red_zone, b.format, b.shape)
+        for b, start in zip(launch.buffers, starts, strict=True)
+    )
+    return _Layout(base, code_space, base + kernarg, placements, tuple(poisoned), size)
+
+
+def _base_for(launch: Launch, starts: Sequence[int], straddle: str) -> int:
+    """The base that puts a multiple of 4 GiB behind 5/8 of a buffer, where few tiles end, and keeps all alignments."""
+    buffer = launch.buffer(straddle)
+    align = max(_KERNARG_ALIGN, *(b.align for b in launch.buffers))
+    inside = starts[launch.buffers.index(buffer)] + buffer.size * 5 // 8
+    return BASE + (1 << 32) - inside // align * align
 
 
 def _fill(memory: np.ndarray, buffer: Buffer) -> None:

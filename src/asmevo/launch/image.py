@@ -16,7 +16,7 @@ from asmevo.launch.formats import Array, Format
 from asmevo.verdict import EnvironmentError_, InputError
 
 BASE = 0x7E00_0000_0000
-"""Device address of the first byte of every image: inside 48 bits, and nowhere a host maps anything by default."""
+"""Device address of the first byte of an image that does not straddle a multiple of 4 GiB; inside 48 bits."""
 CODE_SPACE = 1 << 20
 """Bytes kept for the code object at the start of the image, so that code never moves data."""
 

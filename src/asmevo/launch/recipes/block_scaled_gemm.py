@@ -26,7 +26,7 @@ class BlockScaledGemm(Recipe):
 
     A is [m, k] and B [n, k] in fp8 e4m3fnuz, scales f32, C bf16, all row-major and dense. Arguments of the kernel in
     order: a, b, c, a_scale, b_scale, m, n, k, the row strides of a, b, c, a_scale, b_scale, and Triton's two scratch
-    pointers (null). n and k are multiples of 16 in elements, which the object was compiled for; k of 128.
+    pointers (null). n and k are multiples of 16, which the object was compiled for.
     """
 
     name: ClassVar[str] = "triton.block_scaled_gemm"
@@ -45,17 +45,16 @@ class BlockScaledGemm(Recipe):
     """Dynamic LDS in bytes, `shared` in Triton's metadata."""
 
     def __post_init__(self) -> None:
-        if min(self.m, self.n, self.k) < 1 or self.k % SCALE_BLOCK or self.n % 16:
+        if min(self.m, self.n, self.k) < 1 or self.k % 16 or self.n % 16:
             raise InputError(
-                f"{self.name} cannot do m={self.m}, n={self.n}, k={self.k}; n must be a multiple of 16, "
-                f"k of {SCALE_BLOCK}."
+                f"{self.name} cannot do m={self.m}, n={self.n}, k={self.k}; n and k must be multiples of 16."
             )
         if self.values not in VALUES:
             raise InputError(f"{self.name} has no values {self.values!r}; use one of {', '.join(VALUES)}.")
 
     @property
     def k_blocks(self) -> int:
-        return self.k // SCALE_BLOCK
+        return -(-self.k // SCALE_BLOCK)
 
     @property
     def n_blocks(self) -> int:

@@ -21,6 +21,7 @@ from asmevo.launch.values import Buffer, Field, Launch
 from asmevo.verdict import InputError
 
 VALUES = ("normal", "integers")
+ROUTINGS = ("random", "levels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class FmoeStage1(Recipe):
     seed: int = 0
     values: str = "normal"
     """`normal`, or `integers`: every dot product is exact, in any order."""
+    routing: str = "random"
+    """`random`, or `levels` (topk 1): expert e gets e + 1 rows, so that every fill level of a block occurs."""
     tile_m: int = 32
     """Rows of a block, as in the object's name (`32x128`)."""
     tile_n: int = 128
@@ -71,6 +74,11 @@ class FmoeStage1(Recipe):
             )
         if self.values not in VALUES:
             raise InputError(f"{self.name} has no values {self.values!r}; use one of {', '.join(VALUES)}.")
+        if self.routing not in ROUTINGS:
+            raise InputError(f"{self.name} has no routing {self.routing!r}; use one of {', '.join(ROUTINGS)}.")
+        levels = self.experts * (self.experts + 1) // 2
+        if self.routing == "levels" and (self.topk != 1 or self.tokens != levels):
+            raise InputError(f"{self.name} with routing by levels needs topk=1 and tokens={levels} here.")
 
     @property
     def blocks(self) -> int:
@@ -113,14 +121,17 @@ class FmoeStage1(Recipe):
             recipe=self,
         )
 
-    def routing(self) -> NDArray[np.int32]:
+    def chosen(self) -> NDArray[np.int32]:
         """Experts of each token, [tokens, topk], all different in a row."""
         rng = np.random.default_rng((self.seed, self.tokens, self.experts))
+        if self.routing == "levels":
+            experts = np.arange(self.experts, dtype=np.int32)
+            return rng.permutation(np.repeat(experts, experts + 1))[:, None]
         return np.argsort(rng.random((self.tokens, self.experts)), axis=1)[:, : self.topk].astype(np.int32)
 
     def sorting(self) -> Sorting:
         """What the host's sorting kernel hands to stage 1."""
-        chosen = self.routing()
+        chosen = self.chosen()
         ids = np.full(self.blocks * self.tile_m, self.topk << 24 | self.tokens, np.int32)
         experts = np.zeros(self.blocks, np.int32)
         row = 0
@@ -162,7 +173,7 @@ class FmoeStage1(Recipe):
         """Reference; two bf16 ulp and 99.95 % bit-equal, because exp2 and rcp are approximate on the device."""
         arrays = self.inputs()
         table = fp8_values().astype(np.float64)
-        chosen = self.routing()
+        chosen = self.chosen()
         weights = unshuffle_weights(arrays["gu"], self.dim).reshape(self.experts, 2 * self.inter, self.dim)
         result = np.zeros((self.tokens, self.topk, self.inter))
         for expert in range(self.experts):
