@@ -27,6 +27,12 @@ class ObjectiveTime:
         """`modelled` or `measured`."""
         return self.timing.source
 
+    @property
+    def bytes_per_clk(self) -> float | None:
+        """What one compute unit gets of the memory bandwidth in the costliest launch; None where nobody knows."""
+        costliest = max(self.timing.launches, key=lambda t: t.weight * t.microseconds)
+        return costliest.facts.get("bytes_per_clk_of_cu")
+
 
 class ObjectiveTimer:
     """Times admitted candidates of one kernel on one device."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 from asmevo.search.draft import Built, Draft, Ground, next_draft
 from asmevo.search.interrupt import Interrupt
@@ -56,7 +57,6 @@ class _Search:
         self.bench, self.state, self.settings = bench, bench.state, bench.state.settings
         self._strategies = strategies_named(self.settings.strategies) if strategies is None else strategies
         self._clock, self._progress = clock, progress
-        self._analyst = Analyst(bench.k0, chip(bench.store.run.chip))
         self._started = clock()
         self._before = 0.0
         self._ground: tuple[int, Ground] | None = None
@@ -121,11 +121,16 @@ class _Search:
             draft = next_draft(state, self._standing(), self._strategies)
         return draft
 
+    @cached_property
+    def _analyst(self) -> Analyst:
+        return Analyst(self.bench.k0, chip(self.bench.store.run.chip), self.bench.timed(0).bytes_per_clk)
+
     def _standing(self) -> Ground:
         point = self.state.point
         assert point
         if self._ground is None or self._ground[0] != point.ordinal:
-            ground = Ground.of(self.bench.program(point.ordinal), self.bench.heat(point.ordinal), self._analyst)
+            heat = self.bench.timed(point.ordinal).heat
+            ground = Ground.of(self.bench.program(point.ordinal), heat, self._analyst)
             self._ground = (point.ordinal, ground)
         return self._ground[1]
 

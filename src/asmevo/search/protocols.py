@@ -50,6 +50,11 @@ class Timed(Protocol):
         """Line id to its share of the time, 0 to 1; lines that cost nothing may be absent."""
         ...
 
+    @property
+    def bytes_per_clk(self) -> float | None:
+        """What one compute unit gets of the memory bandwidth; None where nobody knows."""
+        ...
+
 
 class Timer(Protocol):
     """Times candidates that the gate admitted; a search never calls it with others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
@@ -39,7 +39,7 @@ class Workbench:
         """Of the times seen: `modelled` or `measured`."""
         self._gate, self._timer, self._clock = gate, timer, clock
         self._programs: dict[int, Program] = {0: self.k0}
-        self._heat: dict[int, Mapping[int, float]] = {}
+        self._timed: dict[int, Timed] = {}
 
     def replay(self) -> list[Attempt]:
         """Forget an attempt that a killed process left open, learn the finished ones and return them."""
@@ -73,7 +73,7 @@ class Workbench:
         if timed:
             self.source = timed.source
             self._programs[attempt.ordinal] = built.program
-            self._heat[attempt.ordinal] = timed.heat
+            self._timed[attempt.ordinal] = timed
         commit = self.state.commit_of(done)
         if commit:
             self.store.blobs.put(built.data)
@@ -120,11 +120,11 @@ class Workbench:
         """The object of an admitted attempt, rebuilt."""
         return self.k0_bytes if ordinal == 0 else build(self.program(ordinal), ()).data
 
-    def heat(self, ordinal: int) -> Mapping[int, float]:
-        """Line id to share of the time, of an admitted attempt's candidate."""
-        if ordinal not in self._heat:
-            self._heat[ordinal] = self._timer.time(self.object(ordinal), self.program(ordinal)).heat
-        return self._heat[ordinal]
+    def timed(self, ordinal: int) -> Timed:
+        """The time of an admitted attempt's candidate; taken again when an earlier process took it."""
+        if ordinal not in self._timed:
+            self._timed[ordinal] = self._timer.time(self.object(ordinal), self.program(ordinal))
+        return self._timed[ordinal]
 
 
 def _unknown(name: str, message: str) -> Check:

@@ -23,9 +23,9 @@ T = TypeVar("T")
 class Analyst:
     """Makes the analyses of all programs of one run; blocks that programs share are analysed once."""
 
-    def __init__(self, k0: Program, chip: Chip) -> None:
+    def __init__(self, k0: Program, chip: Chip, bytes_per_clk: float | None = None) -> None:
         self.k0 = k0
-        self.costs = Costs(chip)
+        self.costs = Costs(chip, bytes_per_clk)
         self.pace = Pace(self.costs)
         self._hazards = HazardAnalysis(k0.source.target)
         self._smallest: Mapping[str, int] = smallest_distances(self._hazards.hazards(k0))

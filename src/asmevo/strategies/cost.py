@@ -65,13 +65,13 @@ class Costs:
     """Costs of instructions on one chip.
 
     Four SIMDs are taken to run the same code side by side: two share an LDS port, all four the path to L1 and the
-    compute unit's share of bandwidth, which is taken to be that of the L2.
+    compute unit's share of bandwidth, which is that of the L2 where nothing better is known.
     """
 
-    def __init__(self, chip: Chip) -> None:
+    def __init__(self, chip: Chip, bytes_per_clk: float | None = None) -> None:
         self.chip = chip
         self.load_latency = round(chip.hbm_latency_ns * chip.clock_ghz)
-        self.bytes_per_clk = chip.l2_bytes_per_clk / chip.cus_per_xcd
+        self.bytes_per_clk = bytes_per_clk or chip.l2_bytes_per_clk / chip.cus_per_xcd
         self.of = lru_cache(maxsize=1 << 14)(self._of)
 
     def _of(self, instruction: Instruction) -> Cost:

@@ -109,6 +109,7 @@ class Estimate:
             "bounds": asdict(self.bounds),
             "occupancy": asdict(self.occupancy),
             "traffic": asdict(self.traffic),
+            "bytes_per_clk_of_cu": self.view.bytes_per_clk,
             "flops": self.flops,
             "peak_flops": self.peak_flops,
             "workgroups_of_cu": self.workgroups_of_cu,
