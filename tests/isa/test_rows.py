@@ -18,7 +18,7 @@ from asmevo.isa.evaluate import evaluate, evaluate_atomic
 
 REFERENCES = {**reference_integer.REFERENCES, **reference_float.REFERENCES}
 LANE_DEPENDENT = {"v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32"}
-CASES = 60
+CASES = 80
 
 MEANINGS = {
     name: row
@@ -66,10 +66,15 @@ def special_integers(width: int) -> list[int]:
 def sample(kind: str, width: int, rng: random.Random) -> int:
     if kind in ("f16", "f32", "f64"):
         choice = rng.random()
-        if choice < 0.35:
+        if choice < 0.15:
+            value = rng.choice((0.0, 1.0, math.inf, math.nan))
+            return reference_float.raw(rng.choice((value, -value)), width)
+        if choice < 0.3:
             return rng.choice(special_floats(width))
+        if choice < 0.38:  # subnormal, of any number of digits
+            return rng.getrandbits(rng.randint(1, _FRACTION[width])) | rng.getrandbits(1) << (width - 1)
         if choice < 0.75:  # of moderate size, with few or many digits
-            value = math.ldexp(rng.choice((rng.random(), rng.randrange(16) / 8)), rng.randrange(-12, 13))
+            value = math.ldexp(rng.choice((rng.random(), rng.randrange(16) / 8)), rng.randrange(-20, 13))
             return reference_float.raw(rng.choice((value, -value)), width)
         return rng.getrandbits(width)
     if width == 1:
@@ -78,6 +83,8 @@ def sample(kind: str, width: int, rng: random.Random) -> int:
         return rng.choice(special_integers(width))
     if rng.random() < 0.3:
         return rng.randrange(70) & ((1 << width) - 1)
+    if rng.random() < 0.4:  # small bytes, as selectors and packed offsets are
+        return sum(rng.randrange(40) << i for i in range(0, width, 8))
     return rng.getrandbits(width)
 
 
@@ -206,8 +213,12 @@ def divide(numerator: int, denominator: int, bits: int) -> int:
 def test_division_sequence_is_correctly_rounded(bits: int) -> None:
     rng = random.Random(bits)
     kind = reference_float.FLOAT[bits]
-    for _ in range(300):
+    for _ in range(400):
         n, d = (rng.choice((rng.getrandbits(bits), sample(f"f{bits}", bits, rng))) for _ in range(2))
+        if rng.random() < 0.4:  # a quotient of few bits among the subnormals, where ties occur
+            fraction = _FRACTION[bits]
+            n = rng.randrange(1 << 6) << rng.randrange(fraction) | rng.getrandbits(1) << (bits - 1)
+            d = reference_float.raw(math.ldexp(rng.randrange(1, 64) / 16, rng.randrange(-4, 8)), bits)
         with np.errstate(all="ignore"):
             want = kind(reference_float.f(n, bits) / reference_float.f(d, bits))
         got = divide(n, d, bits)

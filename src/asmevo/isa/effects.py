@@ -13,6 +13,9 @@ from asmevo.isa.row import HIDDEN, TYPE_UNITS, LaneRow, PackedRow, Row, Slot
 from asmevo.isa.table import row_of
 from asmevo.verdict import UnsupportedError
 
+_APERTURES = tuple(f"src_{space}_{end}" for space in ("shared", "private") for end in ("base", "limit"))
+"""Constants that say where flat addresses mean LDS or scratch: read without a register."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effects:
@@ -45,7 +48,7 @@ def bind(instruction: Instruction, row: Row) -> Iterator[tuple[Slot, Operand | N
                 raise UnsupportedError(
                     f"`{instruction}`: operand of {operand.count} registers where the opcode table has {slot.type}."
                 )
-            if isinstance(operand, Word) and slot.type not in ("any", "imm"):
+            if isinstance(operand, Word) and slot.type not in ("any", "imm") and operand.text not in _APERTURES:
                 raise UnsupportedError(f"`{instruction}`: the opcode table does not know the operand {operand.text!r}.")
             yield slot, operand
     if next(printed, None) is not None:
