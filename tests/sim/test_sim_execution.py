@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from asmevo.edit import Insert, Replace
 from asmevo.program import recover
 from asmevo.sim import BlockCache, Executable, Limits, execute
+from asmevo.sim.objectfiles import ObjectFiles
 from asmevo.verdict import InputError, UnsupportedError
 from sim_kernels import BASE, Grid, Image, block_cache, kernel, lanes, run
 
@@ -259,9 +262,9 @@ def compile_all(executable: Executable) -> None:
 
 
 @pytest.mark.parametrize("where", [0, 77, 200, 399])
-def test_an_edit_recompiles_one_block(where: int) -> None:
+def test_an_edit_recompiles_one_block(where: int, tmp_path: Path) -> None:
     program = recover(kernel(LONG + "\ns_cbranch_scc0 1f\nv_mov_b32_e32 v2, 0\n1:"))
-    cache = BlockCache()
+    cache = BlockCache(tmp_path)
     first = Executable.build(program, cache)
     compile_all(first)
     assert len(first.chunks) > 8
@@ -274,9 +277,9 @@ def test_an_edit_recompiles_one_block(where: int) -> None:
     assert cache.compiled == before
 
 
-def test_edits_of_a_short_program_recompile_exactly_one_block() -> None:
+def test_edits_of_a_short_program_recompile_exactly_one_block(tmp_path: Path) -> None:
     program = recover(kernel(COLLATZ))
-    cache = BlockCache()
+    cache = BlockCache(tmp_path)
     compile_all(Executable.build(program, cache))
     before = cache.compiled
     edited, _ = Insert(9, "v_nop").apply(program)
@@ -284,7 +287,7 @@ def test_edits_of_a_short_program_recompile_exactly_one_block() -> None:
     assert cache.compiled - before == 1
 
 
-def test_blocks_are_kept_on_disk(tmp_path) -> None:
+def test_blocks_are_kept_on_disk(tmp_path: Path) -> None:
     program = recover(kernel(COLLATZ))
     first = BlockCache(tmp_path)
     compile_all(Executable.build(program, first))
@@ -296,11 +299,28 @@ def test_blocks_are_kept_on_disk(tmp_path) -> None:
     image = Image()
     assert execute(executable, Grid(), image).status == "done"
     assert image.words(1024, 64)[26] == collatz(27)
-    damaged = next(iter(tmp_path.glob("*.obj")))
-    damaged.write_bytes(damaged.read_bytes()[:-7] + b"garbage")
+    for damaged in tmp_path.glob("*.obj"):
+        damaged.write_bytes(damaged.read_bytes()[:-7] + b"garbage")
     third = BlockCache(tmp_path)
     compile_all(Executable.build(program, third))
-    assert third.compiled == 1
+    assert third.compiled == first.compiled
+
+
+def test_a_folder_that_cannot_be_written_only_costs_time(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    cache = BlockCache(blocked)
+    executable = Executable.build(recover(kernel(COLLATZ)), cache)
+    image = Image()
+    assert execute(executable, Grid(), image).status == "done"
+    assert cache.compiled > 0 and image.words(1024, 64)[26] == collatz(27)
+
+
+def test_object_files_stay_bounded(tmp_path: Path) -> None:
+    for n in range(12):
+        ObjectFiles(tmp_path, most=8).write(f"key{n}", ["f"], b"code")
+    assert len(list(tmp_path.glob("*.obj"))) <= 9
+    assert ObjectFiles(tmp_path).read("key11") == (["f"], b"code")
 
 
 def test_code_that_is_no_longer_used_is_freed() -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from threading import RLock
-from typing import Any, cast
 
 import asmevo.isa
 from asmevo.isa import Instruction, MatrixRow, rows
 from asmevo.sim.block import ENTRY, block_module
 from asmevo.sim.ir import Module
 from asmevo.sim.native import Compiler, Host, Library, linker, llvm
+from asmevo.sim.objectfiles import ObjectFiles, user_folder
 from asmevo.sim.options import Options
 from asmevo.sim.runtime import core_module
 from asmevo.sim.runtime.addresses import ZEROS
@@ -41,12 +38,6 @@ def _products() -> dict[str, Shape]:
     return {shape.name: shape for shape in shapes}
 
 
-def user_folder() -> Path:
-    """Where runtime functions are kept between processes: `$XDG_CACHE_HOME/asmevo`, else `~/.cache/asmevo`."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "asmevo"
-
-
 class Code:
     """A function in the process; callable while this value lives."""
 
@@ -57,16 +48,16 @@ class Code:
 
 
 class BlockCache:
-    """Native code of blocks, found again by what they say. One for a process; thread-safe.
+    """Native code of blocks and of the runtime, found again by what it says. One for a process; thread-safe.
 
-    `folder` keeps blocks between processes as well. Runtime functions are always kept, in the user's cache folder,
-    unless that cannot be written. `compiled` counts compilations of blocks in this process.
+    `folder` keeps code between processes; None takes the user's cache folder. `capacity` is the number of blocks kept in
+    memory; those that an executable uses stay in any case. `compiled` counts compilations of blocks in this process.
     """
 
     def __init__(self, folder: Path | None = None, capacity: int = 8192) -> None:
-        self.folder = folder
         self.capacity = capacity
         self.compiled = 0
+        self._files = ObjectFiles(folder or user_folder())
         self._host = Host.this()
         self._compiler = Compiler(self._host)
         self._blocks: OrderedDict[str, Code] = OrderedDict()
@@ -80,7 +71,7 @@ class BlockCache:
             code = self._blocks.get(key)
             if code is None:
                 ends = [sum(sizes[: i + 1]) for i in range(len(instructions))] if sizes else [0] * len(instructions)
-                code = self._load(key, self.folder, lambda: self._compile_block(instructions, ends, variant, options))
+                code = self._load(key, lambda: self._compile_block(instructions, ends, variant, options))
                 self._blocks[key] = code
                 while len(self._blocks) > self.capacity:
                     self._blocks.popitem(last=False)
@@ -109,12 +100,12 @@ class BlockCache:
         module = block_module(instructions, ends, variant, options)
         return module, self._compiler.compile(module.text, optimise=False)
 
-    def _load(self, key: str, folder: Path | None, make: Callable[[], tuple[Module, bytes]]) -> Code:
-        stored = _read(folder, key)
+    def _load(self, key: str, make: Callable[[], tuple[Module, bytes]]) -> Code:
+        stored = self._files.read(key)
         if stored is None:
             module, data = make()
             imports = sorted(module.imports)
-            _write(folder, key, imports, data)
+            self._files.write(key, imports, data)
         else:
             imports, data = stored
         needs = tuple(self.function(name) for name in imports)
@@ -132,43 +123,12 @@ class BlockCache:
             module = core_module(self._host.architecture)
         exports = sorted(module.defined | ({ZEROS.removeprefix("@")} if ZEROS in module.text else set()))
         key = self._key("runtime", module.text)
-        stored = _read(user_folder(), key)
+        stored = self._files.read(key)
         if stored is None:
             data = self._compiler.compile(module.text, optimise=True)
-            _write(user_folder(), key, [], data)
+            self._files.write(key, [], data)
         else:
             data = stored[1]
         library = linker().load([data], exports, {})
         for symbol in exports:
             self._symbols[symbol] = Code(library, symbol, ())
-
-
-def _read(folder: Path | None, key: str) -> tuple[list[str], bytes] | None:
-    """Imports and object from a cache file; None when it is missing or damaged."""
-    if folder is None:
-        return None
-    try:
-        content = (folder / f"{key}.obj").read_bytes()
-    except OSError:
-        return None
-    head, _, data = content.partition(b"\n")
-    try:
-        facts = cast(dict[str, Any], json.loads(head))
-        sound = facts["sha256"] == hashlib.sha256(data).hexdigest()
-        return ([str(name) for name in facts["imports"]], data) if sound else None
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _write(folder: Path | None, key: str, imports: Sequence[str], data: bytes) -> None:
-    """Keep an object for other processes; a folder that cannot be written only costs time."""
-    if folder is None:
-        return
-    head = json.dumps({"imports": list(imports), "sha256": hashlib.sha256(data).hexdigest()}).encode()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as f:
-            f.write(head + b"\n" + data)
-        os.replace(f.name, folder / f"{key}.obj")
-    except OSError:
-        return

@@ -17,6 +17,10 @@ llvm: Any = cast(Any, _llvm)
 """llvmlite, without the checks of types that it cannot pass."""
 
 
+_QUICK, _THOROUGH = 0, 2
+"""Levels of code generation."""
+
+
 @cache
 def _initialize() -> None:
     llvm.initialize_all_targets()
@@ -49,7 +53,7 @@ class Compiler:
     def __init__(self, host: Host) -> None:
         _initialize()
         self.host = host
-        self._machines = {level: self._machine(level) for level in (1, 2)}
+        self._machines = {level: self._machine(level) for level in (_QUICK, _THOROUGH)}
         self._lock = RLock()
 
     def _machine(self, level: int) -> Any:
@@ -59,8 +63,12 @@ class Compiler:
         )
 
     def compile(self, text: str, *, optimise: bool) -> bytes:
-        """The object of a module. With `optimise` LLVM's passes run over it; code generation alone is far quicker."""
-        machine = self._machines[2 if optimise else 1]
+        """The object of a module. With `optimise` LLVM's passes run over it.
+
+        Without, it is code generation at the lowest level. For blocks, whose IR is in good shape already, higher levels
+        and passes gain less at run time than they cost.
+        """
+        machine = self._machines[_THOROUGH if optimise else _QUICK]
         with self._lock:
             try:
                 module = llvm.parse_assembly(text)

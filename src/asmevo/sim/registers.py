@@ -43,6 +43,8 @@ class Registers:
         self._base = self.body.name()
         self._values: dict[int, Value] = {}
         self._dirty: set[int] = set()
+        self._active: Value | None = None
+        """EXEC as the run found it; code behind the run may have changed it by the time the run is emitted."""
         self._masks: dict[int, Value] = {}
         self._dirty_masks: set[int] = set()
         self._splats: dict[tuple[str, str], Value] = {}
@@ -128,13 +130,14 @@ class Registers:
         return value
 
     def write(self, unit: int, value: Value, mask: Value | None = None) -> None:
-        """Set the active lanes of a vector register, of these the ones in `mask`."""
-        o = self.vector
-        if self.partial:
-            active = self.exec_mask()
-            mask = active if mask is None else Value(self.body.let(f"and {mask.typed}, {active.text}"), "i", 1, GROUP)
+        """Set the active lanes of a vector register, of these the ones in `mask`.
+
+        Within a run the value of inactive lanes is of no account; they are put back when it ends.
+        """
+        if self.partial and self._active is None:
+            self._active = self.exec_mask()
         if mask is not None:
-            value = o.select(mask, value, self.read(unit))
+            value = self.vector.select(mask, value, self.read(unit))
         self._values[unit] = value
         self._dirty.add(unit)
 
@@ -201,7 +204,7 @@ class Registers:
         """End the run: emit its loop. Afterwards memory holds every register."""
         if self._dirty or self._dirty_masks:
             for unit in sorted(self._dirty):
-                self.body.store(f"<{GROUP} x i32>", self._values[unit].text, self._row(unit), 64)
+                self._write_back(unit)
             for unit in sorted(self._dirty_masks):
                 word = self.body.let(f"bitcast {self._masks[unit].typed} to i16")
                 base = self.body.at(STATE, scalar_offset(unit))
@@ -212,6 +215,15 @@ class Registers:
                 self.b.do(f"{self._base} = getelementptr [{4 * GROUP} x i8], ptr {STATE}, i64 {index}")
                 self.b.lines.extend(self.body.lines)
         self._new_run()
+
+    def _write_back(self, unit: int) -> None:
+        value, row = self._values[unit], self._row(unit)
+        if self._active is not None:
+            # volatile: the value at the start of the run must not stay in a register all along, and LLVM must not make
+            # this a masked store, which is very slow on some hosts
+            before = self.body.let(f"load volatile {value.type}, ptr {row}, align 64")
+            value = self.vector.select(self._active, value, Value(before, "i", 32, GROUP))
+        self.body.store(value.type, value.text, row, 64)
 
     def vector_pointer(self, unit: int) -> str:
         """Address of a vector register; end the run first where memory must be up to date."""
