@@ -101,6 +101,8 @@ def optimized(example: Example, device: Device, settings: Settings, folder: Path
     say(f"  searching: {settings.attempts} candidates, at most {settings.seconds:g} s")
     summary = start(folder, data, example.launches, device, chip=CHIP, settings=settings, progress=commits)
     say("  " + summary_text(summary).replace("\n", "\n  "))
+    if summary.interrupted:
+        raise KeyboardInterrupt
     return row(example, len(program.lines), identical, error, summary)
 
 
@@ -190,3 +192,5 @@ if __name__ == "__main__":
     except AsmEvoError as error:
         print(f"asmevo: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)

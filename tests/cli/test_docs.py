@@ -58,3 +58,23 @@ fill = {fill}
     buffer = loaded(text, tmp_path).buffers[0]
     assert buffer.fill is not None
     assert buffer.fill.codes(buffer.format, buffer.count).nbytes == 8
+
+
+COMMANDS = [
+    line.strip()
+    for path in (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md")))
+    for line in path.read_text().splitlines()
+    if line.startswith("    asmevo ")
+]
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) >= 10
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_name_verbs_and_options_that_exist(command, runs):
+    verb, *words = command.split()[1:]
+    help_text = runs(verb, "--help")
+    for option in (word for word in words if word.startswith("-")):
+        assert re.search(rf"(^|\s){re.escape(option)}\b", help_text), option
