@@ -88,6 +88,26 @@ def test_flushing_spares_f64_and_f16() -> None:
     assert np.all(got[2] == 6)
 
 
+def test_nan_results_do_not_depend_on_the_order_of_operands() -> None:
+    a, b = (np.full(64, v, np.uint32) for v in (0xFF812345, 0x7FC00777))
+    half, other = (np.full(64, v, np.uint32) for v in (0xFE017E02, 0x7E03FE04))
+    code = """
+        v_add_f32_e32 v40, v10, v11
+        v_add_f32_e32 v41, v11, v10
+        v_fma_f32 v42, v10, 1.0, v11
+        v_pk_add_f16 v43, v12, v13
+        v_pk_mul_f32 v[44:45], v[10:11], v[10:11] op_sel:[1,0] op_sel_hi:[0,1]
+        v_add_f64 v[46:47], v[14:15], v[14:15]
+        v_mov_b32_e32 v48, v10
+        v_add_f32_e32 v49, v10, v11
+        v_xor_b32_e32 v49, 1, v49
+    """
+    got = lanes(code, [a, b, half, other, a, np.full(64, 0xFFF00001, np.uint32)], 10)
+    assert np.all(got[[0, 1, 2, 4, 5]] == 0x7FC00000) and np.all(got[3] == 0x7E007E00)
+    assert np.all(got[6] == 0) and np.all(got[7] == 0x7FF80000)
+    assert np.all(got[8] == 0xFF812345) and np.all(got[9] == 0x7FC00001)
+
+
 def test_constants_take_the_width_of_the_operand() -> None:
     code = """
         v_add_f16_e32 v40, 1.0, v10

@@ -50,8 +50,8 @@ class Code:
 class BlockCache:
     """Native code of blocks and of the runtime, found again by what it says. One for a process; thread-safe.
 
-    `folder` keeps code between processes; None takes the user's cache folder. `capacity` is the number of blocks kept in
-    memory; those that an executable uses stay in any case. `compiled` counts compilations of blocks in this process.
+    `folder` keeps code between processes; None takes the user's cache folder. `capacity` is the number of blocks kept
+    in memory; those that an executable uses stay in any case. `compiled` counts compilations of blocks in this process.
     """
 
     def __init__(self, folder: Path | None = None, capacity: int = 8192) -> None:

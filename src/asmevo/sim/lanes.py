@@ -10,6 +10,8 @@ from asmevo.sim.ir import Builder, Value, constant, type_name
 
 _FORMATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
 
+_QUIET_NAN = {16: 0x7E00, 32: 0x7FC00000, 64: 0x7FF8 << 48}
+
 
 @lru_cache(maxsize=1 << 14)
 def float_constant(bits_value: int, bits: int, lanes: int) -> Value:
@@ -239,6 +241,16 @@ class LaneAlgebra:
         if a.const is not None:
             return float_constant(a.const, a.bits, self.lanes)
         return self._cast("bitcast", a, "f", a.bits)
+
+    def canonical_bits(self, a: Value) -> Value:
+        """The bits of a result; every NaN becomes the same one.
+
+        Which of two NaNs an instruction of the host passes on is up to LLVM, and would differ between two places where
+        one opcode is compiled. Integers pass through.
+        """
+        if a.kind == "i":
+            return a
+        return self.select(self.fcmp("uno", a, a), self.const(_QUIET_NAN[a.bits], a.bits), self.as_int(a))
 
     # --- floats
     def fadd(self, a: Value, b: Value) -> Value:

@@ -124,20 +124,27 @@ class Registers:
     def read(self, unit: int) -> Value:
         """A vector register in the current run, as i32 lanes."""
         value = self._values.get(unit)
+        if value is not None and value.kind == "f":
+            value = self._values[unit] = self.vector.canonical_bits(value)
         if value is None:
             text = self.body.load(f"<{GROUP} x i32>", self._row(unit), 64)
             value = self._values[unit] = Value(text, "i", 32, GROUP)
         return value
 
+    def read_float(self, unit: int) -> Value:
+        """A vector register in the current run, as f32 lanes."""
+        value = self._values.get(unit)
+        return value if value is not None and value.kind == "f" else self.vector.as_float(self.read(unit))
+
     def write(self, unit: int, value: Value, mask: Value | None = None) -> None:
-        """Set the active lanes of a vector register, of these the ones in `mask`.
+        """Set the active lanes of a vector register, of these the ones in `mask`, to integers or f32.
 
         Within a run the value of inactive lanes is of no account; they are put back when it ends.
         """
         if self.partial and self._active is None:
             self._active = self.exec_mask()
         if mask is not None:
-            value = self.vector.select(mask, value, self.read(unit))
+            value = self.vector.select(mask, self.vector.canonical_bits(value), self.read(unit))
         self._values[unit] = value
         self._dirty.add(unit)
 
@@ -217,7 +224,7 @@ class Registers:
         self._new_run()
 
     def _write_back(self, unit: int) -> None:
-        value, row = self._values[unit], self._row(unit)
+        value, row = self.read(unit), self._row(unit)
         if self._active is not None:
             # volatile: the value at the start of the run must not stay in a register all along, and LLVM must not make
             # this a masked store, which is very slow on some hosts

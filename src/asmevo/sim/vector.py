@@ -104,7 +104,7 @@ class VectorEmitter:
         return 0 <= k < len(op_sel) and bool(op_sel[k])
 
     def _raw(self, operand: Operand | None, kind: str, k: int) -> Value:
-        """The register or constant as an integer of 32 bits, or of 64 for types that wide."""
+        """The register or constant as an integer of 32 bits, or of 64 for types that wide; as f32 where it is one."""
         r = self.r
         wide = TYPE_UNITS[kind] == 2
         if isinstance(operand, Imm):
@@ -114,6 +114,8 @@ class VectorEmitter:
             raise _refuse(self.instruction, f"the operand {operand}")
         if operand.is_scalar:
             return r.splat(r.pair(operand.first) if wide else r.word(operand.first))
+        if kind == "f32" and not (self.dpp is not None and k == 0) and self.instruction.encoding != "sdwa":
+            return r.read_float(operand.first)
         if self.dpp is not None and k == 0:
             low, *high = (self._moved(u) for u in range(operand.first, operand.first + operand.count))
         else:
@@ -256,7 +258,10 @@ class VectorEmitter:
 
     def _write(self, unit: int, kind: str, value: Value, row: LaneRow) -> None:
         o, r = self.r.vector, self.r
-        value = o.as_int(value)
+        if value.kind == "f" and value.bits == 32 and self.instruction.encoding != "sdwa":
+            r.write(unit, value, self.dpp_mask)
+            return
+        value = o.canonical_bits(value)
         if value.bits == 64:
             r.write(unit, o.trunc(value, 32), self.dpp_mask)
             r.write(unit + 1, o.trunc(o.lshr(value, o.const(32, 64)), 32), self.dpp_mask)
@@ -337,7 +342,7 @@ class VectorEmitter:
                 raw = constant(immediate_bits(operand, element), 32, GROUP)
             elif isinstance(operand, Reg):
                 unit = operand.first + (high if operand.count > 1 else 0)
-                raw = r.splat(r.word(unit)) if operand.is_scalar else r.read(unit)
+                raw = r.splat(r.word(unit)) if operand.is_scalar else self._packed_register(unit, element)
             else:
                 raise _refuse(self.instruction, f"the operand {operand}")
         else:
@@ -349,13 +354,17 @@ class VectorEmitter:
         value = o.as_float(raw) if element in _FLOAT else raw
         return o.fneg(value) if negated and value.kind == "f" else value
 
+    def _packed_register(self, unit: int, element: str) -> Value:
+        return self.r.read_float(unit) if element == "f32" else self.r.read(unit)
+
     def _write_elements(self, unit: int, results: list[Value]) -> None:
         o, r = self.r.vector, self.r
-        low, high = (o.as_int(v) for v in results)
+        low, high = results
         if low.bits == 32:
             r.write(unit, low)
             r.write(unit + 1, high)
         else:
+            low, high = o.canonical_bits(low), o.canonical_bits(high)
             r.write(unit, o.or_(o.zext(low, 32), o.shl(o.zext(high, 32), o.const(16))))
 
     def _mixed(
@@ -385,8 +394,8 @@ class VectorEmitter:
         kind = next(slot.type for slot in row.slots if slot.is_def)
         result = self._output(result)
         if result.bits == 32 or kind == "f32":
-            self.r.write(destination.first, o.as_int(result))
+            self.r.write(destination.first, result)
             return
         first = 16 if "hi" in row.name else 0
         old = self.r.read(destination.first)
-        self.r.write(destination.first, self._insert(old, o.zext(o.as_int(result), 32), first, 16))
+        self.r.write(destination.first, self._insert(old, o.zext(o.canonical_bits(result), 32), first, 16))
