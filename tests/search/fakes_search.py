@@ -52,6 +52,7 @@ class FakeTimed:
     microseconds: float
     heat: Mapping[int, float]
     source: str = "modelled"
+    bytes_per_clk: float | None = None
 
 
 class FakeTimer:

@@ -86,8 +86,8 @@ def next_draft(state: State, ground: Ground, strategies: Mapping[str, Strategy],
     assert state.point
     parent = state.point
     draws: list[dict[str, Any]] = []
-    spent = {arm for ordinal, arm in state.exhausted if ordinal == parent.ordinal}
-    arms = [Arm(name, block) for name in strategies for block in ground.block_heat if Arm(name, block) not in spent]
+    arms = [Arm(name, block) for name in strategies for block in ground.block_heat]
+    arms = [arm for arm in arms if arm not in state.exhausted]
     while arms:
         rng = stream(state.settings.seed, island, state.attempts + 1, "draw", len(draws))
         arm = state.bandit.choose(arms, ground.block_heat, rng)

@@ -116,8 +116,8 @@ class _Search:
         """The next new candidate; over the best, when the working point has none left."""
         state = self.state
         draft = next_draft(state, self._standing(), self._strategies)
-        if draft is None and state.point != state.best:
-            state.point = state.best
+        if draft is None and state.best and state.point != state.best:
+            state.stand_on(state.best)
             draft = next_draft(state, self._standing(), self._strategies)
         return draft
 

@@ -52,8 +52,8 @@ class State:
     proposals: set[str] = field(default_factory=set[str])
     """What was proposed since the last commit, whatever working point it was for: ids are stable, so the same edits
     elsewhere are the same idea."""
-    exhausted: set[tuple[int, Arm]] = field(default_factory=set[tuple[int, Arm]])
-    """Arms that had nothing new for a working point (by ordinal)."""
+    exhausted: set[Arm] = field(default_factory=set[Arm])
+    """Arms that had nothing new, until their block changes or the working point is given up."""
     bandit: Bandit = field(default_factory=Bandit)
     times: dict[int, float] = field(default_factory=dict[int, float])
     """Microseconds of every admitted attempt by ordinal."""
@@ -78,12 +78,11 @@ class State:
             if attempt.microseconds is not None:
                 self.k0 = self.best = self.point = Node(attempt.ordinal, attempt.microseconds)
             return
-        self.point = Node(attempt.parent, self.times[attempt.parent])
+        self.stand_on(Node(attempt.parent, self.times[attempt.parent]))
         self.attempts += 1
         self.verdicts[attempt.verdict.value] += 1
         self.proposals.add(edits_key(attempt.edits))
-        for draw in attempt.draws:
-            self.exhausted.add((attempt.parent, Arm(draw["strategy"], draw["block"])))
+        self.exhausted.update(Arm(draw["strategy"], draw["block"]) for draw in attempt.draws)
         self._move(attempt)
 
     def _move(self, attempt: Attempt) -> None:
@@ -102,8 +101,16 @@ class State:
             self.point = Node(attempt.ordinal, attempt.microseconds)
         if attempt.block is not None:
             self.bandit.learn(Arm(attempt.strategy, attempt.block), reward)
+        if self.point.ordinal == attempt.ordinal:
+            self.exhausted = {arm for arm in self.exhausted if arm.block != attempt.block}
         if self.quiet and self.quiet % self.settings.patience == 0:
-            self.point = self.best
+            self.stand_on(self.best)
+
+    def stand_on(self, point: Node) -> None:
+        """Give up the working point for another one, if it is another."""
+        if point != self.point:
+            self.point = point
+            self.exhausted.clear()
 
     def _accepts(self, attempt: Attempt) -> bool:
         """Metropolis rule on relative time, within the slack around the best."""

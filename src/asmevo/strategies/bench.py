@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from asmevo.program import Block, Program, control_kind
+from asmevo.program import Block, Line, Program, control_kind
 from asmevo.strategies.context import Context
 from asmevo.strategies.cost import size_of
 from asmevo.strategies.pace import late_flags, table_of
@@ -28,9 +28,9 @@ class Bench:
         numbers, self._rounds = stretch_of(program, own, context.heat)
         self.tasks = {n: task_maker(context.analyses, program.blocks[n]) for n in numbers}
         self.task: Task = self.tasks[own.number]
-        self.copies = [
-            n for n in numbers if n != own.number and self._rounds > 1 and alike(program, own, program.blocks[n])
-        ]
+        shape = _opcodes(self.task.lines)
+        others = [n for n in numbers if n != own.number and self._rounds > 1]
+        self.copies = [n for n in others if _opcodes(self.tasks[n].lines) == shape]
         """Numbers of the other blocks that can have the same order."""
         self._table = table_of([cost for task in self.tasks.values() for cost in task.costs])
         self._sequence = np.arange(len(self._table[0]))
@@ -75,12 +75,12 @@ def _late(boundary: int, program: Program, block: Block) -> NDArray[np.bool_]:
 
 def alike(program: Program, a: Block, b: Block) -> bool:
     """Whether two blocks have the same opcodes in the same order, waits and nops left out."""
-    return _opcodes(program, a) == _opcodes(program, b)
+    one, other = (program.lines[x.first : x.last] for x in (a, b))
+    return _opcodes(one, leave_out=FREE) == _opcodes(other, leave_out=FREE)
 
 
-def _opcodes(program: Program, block: Block) -> list[str]:
-    lines = program.lines[block.first : block.last]
-    return [x.instruction.mnemonic for x in lines if control_kind(x.instruction) not in FREE]
+def _opcodes(lines: Sequence[Line], leave_out: Sequence[str] = ()) -> list[str]:
+    return [x.instruction.mnemonic for x in lines if control_kind(x.instruction) not in leave_out]
 
 
 def address_of(program: Program, position: int) -> int:

@@ -19,6 +19,8 @@ from asmevo.strategies.task import free_task
 
 SPREADS = (None, 0, 10, 40, 120, 400)
 """Clocks by which list-scheduling priorities are perturbed; None starts from the present order."""
+STARTS = 4
+"""How many of them are tried in one go."""
 STEPS = 1500
 """Moves of the local search from each starting order."""
 BATCH = 2
@@ -48,11 +50,14 @@ class Reschedule:
     def _ideas(self, context: Context, bench: Bench, rng: random.Random) -> Iterator[tuple[int, tuple[Edit, ...]]]:
         """Placed orders with their pace."""
         height = heights(bench.task)
-        for spread in rng.sample(SPREADS, len(SPREADS)):
+        present = bench.clocks(bench.present)
+        for spread in rng.sample(SPREADS, STARTS):
             start: Sequence[int] = bench.present
             if spread is not None:
                 start = list_schedule(bench.task, perturbed(height, rng, spread))
             order = climb(bench.task, start, bench.clocks, rng, STEPS)
+            if bench.clocks(order) >= present:
+                continue
             result = spaced(context.analyses, contents) if (contents := _placed(context, bench, order)) else None
             if result and result[1]:
                 program, edits = result
