@@ -1,12 +1,12 @@
 """The simulator against the contract of devices, in this process and in one of its own."""
 
 import pytest
-from small_objects import build
 
 from asmevo.device import IsolatedDevice
 from asmevo.device.conformance import DeviceConformance
 from asmevo.device.simulated import SimDevice
 from asmevo.verdict import UnsupportedError
+from small_objects import build
 
 
 class SimulatorSuite(DeviceConformance):
