@@ -33,6 +33,8 @@ class Misbehaving(Device):
                 os.kill(os.getpid(), signal.SIGSEGV)
             case "exit":
                 os._exit(3)
+            case "bug":
+                return 1 // 0
             case "hang":
                 time.sleep(3600)
             case "memory":

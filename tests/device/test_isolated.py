@@ -56,13 +56,15 @@ def test_the_worker_stays_warm(device):
     [
         ("crash", Status.CRASH, "SIGSEGV"),
         ("exit", Status.CRASH, "exit code 3"),
+        ("bug", Status.CRASH, "exit code 1: ZeroDivisionError: division by zero"),
         ("memory", Status.MEMORY, "memory"),
         ("hog", Status.MEMORY, "memory"),
         ("nonsense", Status.GARBAGE, "no outcome"),
     ],
 )
-def test_misbehaviour_is_an_outcome_and_the_next_run_works(device, name, status, words):
+def test_misbehaviour_is_an_outcome_and_the_next_run_works(device, capfd, name, status, words):
     outcome, image = run(device, name)
+    assert capfd.readouterr() == ("", "")
     assert outcome.status is status and words in outcome.fault.message
     assert np.all(image.buffer("x") == 5)
     again, _ = run(device, "fine", image)

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ class Worker:
         self._target, self._memory = target, memory
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
+        self._complaints = tempfile.TemporaryFile()
+        """What the children write to stderr; the last line explains a death."""
         self.starts = 0
         """How many processes were started so far: what the child remembers is gone when it changes."""
 
@@ -51,6 +54,8 @@ class Worker:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
+        self._complaints.seek(0)
+        self._complaints.truncate()
         environment = dict(os.environ)
         home = str(Path(asmevo.__file__).resolve().parents[1])
         path = [home, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
@@ -60,6 +65,7 @@ class Worker:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
+                stderr=self._complaints,
                 pass_fds=(theirs.fileno(),),
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for the parent, which ends its children itself
@@ -120,7 +126,10 @@ class Worker:
             code = self._process.wait(5.0)
         except subprocess.TimeoutExpired:
             return "it closed its connection"
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode(errors="replace").strip().splitlines()
+        return f"{how}: {lines[-1].rstrip('.')}" if lines else how
 
     def stop(self) -> None:
         """End the child, if there is one."""
