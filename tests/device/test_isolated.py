@@ -56,7 +56,7 @@ def test_the_worker_stays_warm(device):
     [
         ("crash", Status.CRASH, "SIGSEGV"),
         ("exit", Status.CRASH, "exit code 3"),
-        ("bug", Status.CRASH, "exit code 1: ZeroDivisionError: division by zero"),
+        ("bug", Status.CRASH, "exit code 1: ZeroDivisionError: integer division"),
         ("memory", Status.MEMORY, "memory"),
         ("hog", Status.MEMORY, "memory"),
         ("nonsense", Status.GARBAGE, "no outcome"),

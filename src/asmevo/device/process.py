@@ -40,7 +40,7 @@ class Worker:
         self._target, self._memory = target, memory
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
-        self._complaints = tempfile.TemporaryFile()
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this value
         """What the children write to stderr; the last line explains a death."""
         self.starts = 0
         """How many processes were started so far: what the child remembers is gone when it changes."""
