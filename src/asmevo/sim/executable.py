@@ -18,6 +18,9 @@ from asmevo.sim.layout import VARIANTS
 from asmevo.sim.options import Options
 from asmevo.verdict import UnsupportedError
 
+TARGET = "gfx942"
+"""The only target: others have other matrix formats, LDS sizes and opcodes."""
+
 
 @dataclass(frozen=True)
 class Executable:
@@ -39,6 +42,10 @@ class Executable:
     @classmethod
     def build(cls, program: Program, cache: BlockCache) -> Executable:
         """Prepare a program. Raises `UnsupportedError` that names everything that cannot be executed."""
+        if program.source.target != TARGET:
+            raise UnsupportedError(
+                f"The simulator executes {TARGET} code and this is {program.source.target}; give an object of {TARGET}."
+            )
         options = Options.of(program.kernel.descriptor)
         _refuse_unknown(program, options)
         chunks = chunks_of(program)
