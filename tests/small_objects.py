@@ -44,10 +44,8 @@ _KERNEL = """
     .amdhsa_kernel {name}
         .amdhsa_next_free_vgpr 16
         .amdhsa_next_free_sgpr 32
-        .amdhsa_accum_offset 16
         .amdhsa_user_sgpr_kernarg_segment_ptr 1
-        .amdhsa_user_sgpr_kernarg_preload_length {preload}
-        .amdhsa_group_segment_fixed_size 512
+{more}        .amdhsa_group_segment_fixed_size 512
     .end_amdhsa_kernel
 """
 _ENTRY = """
@@ -67,6 +65,13 @@ _ENTRY = """
 """
 
 
+def _more(target: str, preload: int) -> str:
+    """Descriptor lines that not every target has."""
+    lines = [f".amdhsa_user_sgpr_kernarg_preload_length {preload}"] if preload else []
+    lines += [".amdhsa_accum_offset 16"] if target not in ("gfx908", "gfx1250") else []
+    return "".join(f"        {line}\n" for line in lines)
+
+
 @lru_cache
 def build(
     *codes: str,
@@ -79,7 +84,8 @@ def build(
     """A linked code object with kernels k0, k1, ... of these codes; `extra` is more assembly, `link` linker flags."""
     names = [f"k{i}" for i in range(len(codes))]
     source = [f'    .amdgcn_target "amdgcn-amd-amdhsa--{target}"']
-    source += [_KERNEL.format(name=n, code=c, preload=preload) for n, c in zip(names, codes, strict=True)]
+    more = _more(target, preload)
+    source += [_KERNEL.format(name=n, code=c, more=more) for n, c in zip(names, codes, strict=True)]
     source += [extra, "    .amdgpu_metadata", "---", "amdhsa.version: [1, 2]", "amdhsa.kernels:"]
     source += [_ENTRY.format(name=n) for n in names]
     source += ["...", ".end_amdgpu_metadata", ""]

@@ -46,9 +46,9 @@ class TestObjects:
         assert "k.co" in fails(4, verb, tmp_path / "k.co")
 
     def test_another_target(self, fails, tmp_path, fp8_gemm_bytes, verb):
-        (tmp_path / "k.co").write_bytes(damaged(fp8_gemm_bytes, MACHINE, 0x3F))
+        (tmp_path / "k.co").write_bytes(damaged(fp8_gemm_bytes, MACHINE, 0x41))
         sentence = fails(4, verb, tmp_path / "k.co")
-        assert "gfx90a" in sentence and "gfx942" in sentence
+        assert "gfx1100" in sentence and "gfx942" in sentence
 
 
 @pytest.mark.parametrize("verb", ["coverage", "recover"])

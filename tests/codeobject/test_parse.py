@@ -116,7 +116,7 @@ def test_an_object_for_a_cpu_is_named():
         CodeObject.parse(Path("/proc/self/exe").read_bytes(), "k.co")
 
 
-@pytest.mark.parametrize(("machine", "named"), [(0x3F, "gfx90a"), (0x49, "gfx1250"), (0xEE, "machine 0xee")])
+@pytest.mark.parametrize(("machine", "named"), [(0x41, "gfx1100"), (0x5F, "gfx9-4-generic"), (0xEE, "machine 0xee")])
 def test_another_target_is_named(machine, named):
     raw = bytearray(build(LOOP))
     raw[48] = machine

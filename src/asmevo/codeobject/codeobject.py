@@ -23,14 +23,9 @@ from asmevo.codeobject.elf import (
     Symbol,
 )
 from asmevo.codeobject.metadata import Argument, KernelEntry, decode_metadata, kernel_entries
+from asmevo.codeobject.targets import HANDLED, target_of
 from asmevo.verdict import InputError
 
-TARGETS = {0x4C: "gfx942", 0x4F: "gfx950"}
-"""EF_AMDGPU_MACH values of the targets that can be handled."""
-_OTHER_TARGETS = {
-    0x2C: "gfx900", 0x2F: "gfx906", 0x30: "gfx908", 0x33: "gfx1010", 0x36: "gfx1030", 0x3F: "gfx90a", 0x40: "gfx940",
-    0x41: "gfx1100", 0x48: "gfx1200", 0x49: "gfx1250", 0x4B: "gfx941", 0x4E: "gfx1201",
-}  # fmt: skip
 IMAGE_LIMIT = 1 << 28
 """Largest load image in bytes; a real one has kilobytes, a damaged header could ask for terabytes."""
 
@@ -66,7 +61,7 @@ class CodeObject:
 
     data: bytes
     target: str = field(compare=False)
-    """`gfx942` or `gfx950`."""
+    """`gfx942`, `gfx950`, ...: one of `HANDLED`."""
     e_flags: int = field(compare=False)
     abi_version: int = field(compare=False)
     sections: tuple[Section, ...] = field(compare=False)
@@ -84,17 +79,16 @@ class CodeObject:
         Raises `InputError` for a file that is truncated, foreign, for another target, or without kernel or metadata.
         """
         elf = Elf(data, name)
-        machine = elf.header.flags & 0xFF
-        if machine not in TARGETS:
-            found = _OTHER_TARGETS.get(machine, f"machine 0x{machine:x}")
-            raise InputError(f"{name} is for {found}; AsmEvo handles {' and '.join(TARGETS.values())}.")
+        target = target_of(elf.header.flags)
+        if target not in HANDLED:
+            raise InputError(f"{name} is for {target}; AsmEvo handles {', '.join(HANDLED[:-1])} and {HANDLED[-1]}.")
         _only_text(elf.sections, name)
         symbols = _symbols(elf)
         raw_notes = b"".join(elf.content(s) for s in elf.sections if s.type == SHT_NOTE)
         metadata = decode_metadata(raw_notes, name)
         return cls(
             data=data,
-            target=TARGETS[machine],
+            target=target,
             e_flags=elf.header.flags,
             abi_version=elf.header.abi_version,
             sections=elf.sections,

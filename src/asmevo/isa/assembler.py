@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from asmevo.isa.llvm import TRIPLE, Toolchain
+from asmevo.isa.llvm import TRIPLE, Toolchain, cpu_flags
 from asmevo.verdict import EnvironmentError_, InputError
 
 _ONE_INSTRUCTION = re.compile(r"[a-z]\w*(\s[^;\n\r=]*)?")
@@ -34,7 +34,7 @@ def _assemble(texts: list[str], target: str) -> list[bytes]:
             raise InputError(f"`{text}` is not the text of one instruction; give mnemonic and operands only.")
     source = "\n".join((f'.amdgcn_target "{TRIPLE}--{target}"', *texts, ""))
     answer = Toolchain.find().run(
-        "llvm-mc", f"-triple={TRIPLE}", f"-mcpu={target}", "-show-encoding", stdin=source.encode()
+        "llvm-mc", f"-triple={TRIPLE}", *cpu_flags(target), "-show-encoding", stdin=source.encode()
     )
     if m := _ERROR.search(answer.stderr):
         text = texts[max(int(m[1]) - 1 - _HEADER_LINES, 0)]

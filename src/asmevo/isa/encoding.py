@@ -22,7 +22,17 @@ BRANCHES = {
     "s_cbranch_cdbgsys_and_user": 26,
 }
 """SOPP opcodes of the branches relative to the program counter."""
-_BRANCH_OPCODES = frozenset(BRANCHES.values())
+BRANCHES_GFX12 = {
+    "s_branch": 32,
+    "s_cbranch_scc0": 33,
+    "s_cbranch_scc1": 34,
+    "s_cbranch_vccz": 35,
+    "s_cbranch_vccnz": 36,
+    "s_cbranch_execz": 37,
+    "s_cbranch_execnz": 38,
+}
+"""The same for gfx1250."""
+_BRANCH_OPCODES, _BRANCH_OPCODES_GFX12 = frozenset(BRANCHES.values()), frozenset(BRANCHES_GFX12.values())
 _LITERAL, _SDWA, _DPP = 255, 249, 250
 _VOP2_WITH_LITERAL = frozenset({23, 24, 36, 37})  # v_fmamk, v_fmaak and their f16 forms
 _MFMA_LD_SCALE = 0xD3AC0000
@@ -48,15 +58,20 @@ def length(first: int) -> int:
     return 8 if _LITERAL in (first & 0xFF, first >> 8 & 0xFF) else 4  # SOP2, SOPC
 
 
-def is_branch(words: bytes) -> bool:
+def is_branch(words: bytes, target: str = "gfx942") -> bool:
     """Whether these words are a branch relative to the program counter (SOPP)."""
     first = int.from_bytes(words[:4], "little")
-    return first >> 23 == _SOPP and (first >> 16 & 0x7F) in _BRANCH_OPCODES
+    if first >> 23 != _SOPP:
+        return False
+    return (first >> 16 & 0x7F) in (_BRANCH_OPCODES_GFX12 if target == "gfx1250" else _BRANCH_OPCODES)
 
 
-def branch_words(mnemonic: str) -> bytes:
-    """The words of a branch to the next instruction."""
-    return (_SOPP << 23 | BRANCHES[mnemonic] << 16).to_bytes(4, "little")
+def branch_words(mnemonic: str, target: str = "gfx942") -> bytes:
+    """The words of a branch to the next instruction. Raises `InputError` for a branch that the target lacks."""
+    opcodes = BRANCHES_GFX12 if target == "gfx1250" else BRANCHES
+    if mnemonic not in opcodes:
+        raise InputError(f"{target} has no {mnemonic}; use one of {', '.join(opcodes)}.")
+    return (_SOPP << 23 | opcodes[mnemonic] << 16).to_bytes(4, "little")
 
 
 def branch_target(words: bytes, address: int) -> int:

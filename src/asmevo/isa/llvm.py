@@ -18,6 +18,8 @@ TRIPLE = "amdgcn-amd-amdhsa"
 MINIMUM = 22
 """Lowest major version: LLVM 19 loses `lit(...)` and crashes on gfx950."""
 _TIMEOUT = 120
+_FEATURES = {"gfx1250": ("--mattr=+real-true16",)}
+"""Compilers of today use both halves of gfx1250's registers; without this LLVM 22 misreads such instructions."""
 _SELF_TEST = {
     "gfx942": {
         "s_and_b32 s1, s1, 0xffff": "01ff0186ffff0000",
@@ -55,6 +57,11 @@ class Toolchain:
             raise EnvironmentError_(f"{path} cannot be run ({error.strerror}); install llvm-22 and lld-22.") from None
         except subprocess.TimeoutExpired:
             raise EnvironmentError_(f"{path} did not end within {_TIMEOUT} s; free the machine and retry.") from None
+
+
+def cpu_flags(target: str) -> tuple[str, ...]:
+    """What tells `llvm-mc` and `llvm-objdump` the target."""
+    return (f"--mcpu={target}", *_FEATURES.get(target, ()))
 
 
 def _environment() -> dict[str, str]:

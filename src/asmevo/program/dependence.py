@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from asmevo.isa import Counter, RegSet, effects, span, units
+from asmevo.isa.limits import limits_of
 from asmevo.isa.registers import UNIT_COUNT, VGPR_BASE
 from asmevo.program.asynchronous import Kind
 from asmevo.program.hazards import required_states
@@ -99,6 +100,7 @@ def dependence_graph(
 
     Raises `UnsupportedError` for an opcode without a row.
     """
+    limits_of(program.source.target)
     lines = program.lines[first:last]
     builder = _Builder(lines, program.source.target)
     builder.registers(live_out)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from asmevo.isa import assemble
 from asmevo.isa.encoding import branch_target, branch_words, is_branch, with_branch_target
+from asmevo.isa.unread import with_unread_bits
 from asmevo.program.program import Line, Program
 from asmevo.program.recover import decode_text
 from asmevo.verdict import InputError
@@ -14,6 +15,8 @@ ENTRY_ALIGN = 256
 """The hardware takes the address of an entry in units of 256 bytes (LLVM `AMDGPUUsage`, kernel descriptor)."""
 PRELOAD_HEADER = 256
 """With kernarg preload, firmware that knows of it enters this many bytes behind the entry."""
+_READS_ALL = ("gfx942",)
+"""Targets on which every text of AMD's objects encodes to its words again."""
 S_NOP = bytes.fromhex("000080bf")
 
 
@@ -25,15 +28,31 @@ def encode(program: Program) -> Program:
     missing = [line for line in program.lines if line.words is None]
     if not missing:
         return program
-    texts = [line.instruction.text for line in missing if line.target is None]
-    words = dict(zip(texts, assemble(texts, program.source.target), strict=True))
-    return program.with_lines(tuple(_encoded(x, words) if x.words is None else x for x in program.lines))
+    target = program.source.target
+    plain = [line for line in missing if line.target is None]
+    words = dict(zip((x.id for x in plain), assemble([x.instruction.text for x in plain], target), strict=True))
+    if target not in _READS_ALL:
+        words |= _with_unread_bits(program, plain, words)
+    return program.with_lines(tuple(_encoded(x, words, target) if x.words is None else x for x in program.lines))
 
 
-def _encoded(line: Line, words: dict[str, bytes]) -> Line:
+def _encoded(line: Line, words: dict[int, bytes], target: str) -> Line:
     if line.target is not None:
-        return replace(line, words=branch_words(line.instruction.mnemonic))
-    return replace(line, words=words[line.instruction.text])
+        return replace(line, words=branch_words(line.instruction.mnemonic, target))
+    return replace(line, words=words[line.id])
+
+
+def _with_unread_bits(program: Program, lines: list[Line], words: dict[int, bytes]) -> dict[int, bytes]:
+    """Line id to words for edited lines of K0, with the bits of K0 that no text shows."""
+    original = decode_text(program.source)
+    edited = [x for x in lines if x.id < len(original) and not original[x.id].text.startswith(".")]
+    kept = with_unread_bits(
+        [(original[x.id].text, original[x.id].words) for x in edited],
+        [x.instruction.text for x in edited],
+        [words[x.id] for x in edited],
+        program.source.target,
+    )
+    return dict(zip((x.id for x in edited), kept, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +121,7 @@ def second_entries(program: Program) -> dict[str, int]:
     Where the header of K0 ends with a branch to it, it is where that branch goes now.
     """
     found: dict[str, int] = {}
+    target = program.source.target
     for kernel in program.source.kernels:
         if not kernel.descriptor.kernarg_preload_length:
             continue
@@ -110,7 +130,7 @@ def second_entries(program: Program) -> dict[str, int]:
         found[kernel.name] = original
         for line_id in range(index[kernel.entry], original):
             words = decode_text(program.source)[line_id].words
-            if is_branch(words) and line_id in program.position and _goes_to(program, line_id) == original:
+            if is_branch(words, target) and line_id in program.position and _goes_to(program, line_id) == original:
                 found[kernel.name] = program.line(line_id).target or original
     return found
 

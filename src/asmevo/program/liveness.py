@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from asmevo.isa import Instruction, RegSet, effects, span
+from asmevo.isa.limits import limits_of
 from asmevo.isa.registers import UNIT_COUNT, VGPR_BASE
 from asmevo.program.execmask import full_at_entry, full_lines, narrows_exec, writes_exec
 from asmevo.program.program import Line, Program
@@ -83,6 +84,7 @@ class Liveness:
 
 def liveness(program: Program) -> Liveness:
     """Backward liveness over the whole program. Raises `UnsupportedError` for an opcode without a row."""
+    limits_of(program.source.target)
     blocks = program.blocks
     full = full_at_entry(program)
     transfers = [_transfer(program.lines[b.first : b.last], full[b.number]) for b in blocks]

@@ -20,6 +20,11 @@ COMPUTED_JUMPS = frozenset(
         "s_cbranch_join",
         "s_rfe_b64",
         "s_rfe_restore_b64",
+        "s_set_pc_i64",
+        "s_swap_pc_i64",
+        "s_call_i64",
+        "s_add_pc_i64",
+        "s_rfe_i64",
     }
 )
 """Opcodes whose target is not, or not only, in the encoding: the control-flow graph ends in doubt there."""

@@ -8,7 +8,7 @@ from asmevo.program.program import COMPUTED_JUMPS, Program
 from asmevo.program.recover import decode_text
 from asmevo.verdict import InputError
 
-_USES_ITS_ADDRESS = COMPUTED_JUMPS | {"s_getpc_b64"}
+_USES_ITS_ADDRESS = COMPUTED_JUMPS | {"s_getpc_b64", "s_get_pc_i64", "s_prefetch_inst_pc_rel"}
 
 
 def rebuild(program: Program) -> bytes:

@@ -22,7 +22,7 @@ def recover(obj: CodeObject, kernel: str | None = None) -> Program:
     index = {d.address: i for i, d in enumerate(decoded)}
     if chosen.entry not in index:
         raise InputError(f"The kernel {chosen.name} begins inside an instruction; get an undamaged code object.")
-    lines = tuple(_line(i, d, index) for i, d in enumerate(decoded))
+    lines = tuple(_line(i, d, index, obj.target) for i, d in enumerate(decoded))
     return Program(obj, chosen, lines, index[chosen.entry])
 
 
@@ -32,8 +32,8 @@ def decode_text(obj: CodeObject) -> tuple[Decoded, ...]:
     return tuple(Decoder(obj.target).decode(obj.text_bytes, obj.text.address))
 
 
-def _line(number: int, decoded: Decoded, index: dict[int, int]) -> Line:
-    if not is_branch(decoded.words):
+def _line(number: int, decoded: Decoded, index: dict[int, int], arch: str) -> Line:
+    if not is_branch(decoded.words, arch):
         return Line(number, parse_instruction(decoded.text), decoded.words)
     address = branch_target(decoded.words, decoded.address)
     target = index.get(address)

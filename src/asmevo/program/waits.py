@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from asmevo.isa import Counter, Instruction, names
+from asmevo.isa.limits import limits_of
 from asmevo.isa.wait import Wait
 from asmevo.program.memo import BlockMemo
 from asmevo.program.outstanding import CAP, Outstanding, Pending, State, facts
@@ -63,6 +64,7 @@ class WaitAnalysis:
 
         Raises `UnsupportedError` for an opcode without a row.
         """
+        limits_of(program.source.target)
         blocks = program.blocks
         content = [program.lines[b.first : b.last] for b in blocks]
         begins: list[_Begin] = [{} for _ in blocks]

@@ -7,6 +7,7 @@ from typing import Any
 
 from asmevo.codeobject import CodeObject, Kernel
 from asmevo.isa import rows
+from asmevo.isa.limits import limits_of
 from asmevo.program import Program
 
 
@@ -76,6 +77,7 @@ def program_facts(program: Program) -> dict[str, Any]:
 
 def coverage_facts(program: Program) -> dict[str, Any]:
     """Which opcodes of the reachable code have no row in the opcode table, with how often each occurs."""
+    limits_of(program.source.target)
     table = rows()
     used = Counter(line.instruction.base for b in program.blocks for line in program.lines[b.first : b.last])
     missing = {name: n for name, n in sorted(used.items()) if name not in table}
