@@ -240,10 +240,10 @@ def test_work_item_ids_are_packed() -> None:
 
 
 def test_unknown_instructions_are_all_named() -> None:
-    code = "v_add_u32_e64 v1, v2, v3 clamp\ns_set_gpr_idx_on s6, gpr_idx(SRC0)\nv_mov_b32_e32 v1, v2"
+    code = "v_add_u32_e64 v1, v2, v3 clamp\ns_getreg_b32 s6, hwreg(HW_REG_HW_ID)\nv_mov_b32_e32 v1, v2"
     with pytest.raises(UnsupportedError) as caught:
         Executable.build(recover(kernel(code)), block_cache())
-    assert "v_add_u32_e64 v1, v2, v3 clamp" in str(caught.value) and "s_set_gpr_idx_on" in str(caught.value)
+    assert "v_add_u32_e64 v1, v2, v3 clamp" in str(caught.value) and "s_getreg_b32" in str(caught.value)
     assert "v_mov" not in str(caught.value)
 
 

@@ -393,3 +393,34 @@ def test_a_long_run_of_dependent_code() -> None:
     got = lanes("\n".join(code), [a, b], 2)
     np.testing.assert_array_equal(got[0], x)
     np.testing.assert_array_equal(got[1], y)
+
+
+@pytest.mark.parametrize("mask", [(1 << 64) - 1, ODD])
+def test_registers_indexed_by_m0(mask: int) -> None:
+    a, b, c = words(3)
+    code = """
+        v_mov_b32_e32 v40, 7
+        v_mov_b32_e32 v41, 7
+        v_mov_b32_e32 v42, 7
+        s_mov_b32 s30, 2
+        s_set_gpr_idx_on s30, gpr_idx(SRC0)
+        v_add_u32_e32 v40, v10, v11
+        s_set_gpr_idx_off
+        s_set_gpr_idx_on 1, gpr_idx(DST)
+        v_sub_u32_e32 v40, v10, v11
+        v_writelane_b32 v41, s30, 9
+        s_set_gpr_idx_off
+        v_mov_b32_e32 v43, m0
+        s_set_gpr_idx_on 1, gpr_idx(SRC0,SRC1)
+        v_xor_b32_e32 v44, v10, v11
+        s_set_gpr_idx_off
+    """
+    got = lanes(code, [a, b, c], 5, active=mask)
+    on = active_lanes(mask)
+    np.testing.assert_array_equal(got[0], np.where(on, c + b, 0))
+    np.testing.assert_array_equal(got[1], np.where(on, a - b, 0))
+    seven = np.where(on, np.uint32(7), np.uint32(0))
+    seven[9] = 2  # v_writelane ignores EXEC
+    np.testing.assert_array_equal(got[2], seven)
+    assert np.all(got[3][on] == 0x8001)
+    np.testing.assert_array_equal(got[4], np.where(on, b ^ c, 0))

@@ -24,6 +24,7 @@ from asmevo.isa import (
 from asmevo.sim.control import ControlEmitter
 from asmevo.sim.crosslane import CrossLaneEmitter
 from asmevo.sim.floats import FloatMode, wanted_mode
+from asmevo.sim.indexing import EVERY_VGPR, Indexing
 from asmevo.sim.ir import Builder, Module
 from asmevo.sim.layout import FALL, FULL, PARTIAL, SKIP
 from asmevo.sim.matrices import MatrixEmitter
@@ -66,6 +67,7 @@ class _BlockEmitter:
         self.matrix = MatrixEmitter(self.registers)
         self.cross = CrossLaneEmitter(self.registers)
         self.control = ControlEmitter(self.registers, options)
+        self.indexing = Indexing(self.registers)
         self.taken = str(FALL)
 
     def emit(self, instruction: Instruction, at: int, end: int) -> None:
@@ -73,7 +75,15 @@ class _BlockEmitter:
         if self.variant == SKIP and row.pipe in _SKIPPED:
             return
         self.floats.want(wanted_mode(row))
-        self._dispatch(instruction, row, at, end)
+        if isinstance(row, ControlRow) and row.kind == "gpr_idx_on":
+            self.indexing.on(instruction)
+        elif isinstance(row, ControlRow) and row.kind == "gpr_idx_off":
+            self.indexing.off()
+        elif self.indexing.is_on and row.pipe is Pipe.VALU:
+            self.indexing.emit(instruction, row, lambda changed: self._dispatch(changed, row, at, end))
+            self.matrix.changed(EVERY_VGPR)
+        else:
+            self._dispatch(instruction, row, at, end)
         self.matrix.changed(effects(instruction).writes)
 
     def _dispatch(self, instruction: Instruction, row: Row, at: int, end: int) -> None:

@@ -17,6 +17,9 @@ LONGEST = 64
 SHORTEST = 24
 """Fewest instructions of a part of a longer basic block."""
 
+_INDEXING = {"s_set_gpr_idx_on": True, "s_set_gpr_idx_off": False}
+"""Opcodes that begin and end code with indexed registers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -65,20 +68,39 @@ def _ends_chunk(text: str) -> bool:
 
 
 def _cut(program: Program, first: int, last: int) -> list[tuple[int, int]]:
-    """Parts of a basic block. Long parts are cut at places chosen by content, so that an edit moves few of them."""
+    """Parts of a basic block. Long parts are cut at places chosen by content, so that an edit moves few of them.
+
+    Code between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` stays in one part, which knows its registers; raises
+    `UnsupportedError` where that cannot be.
+    """
     parts: list[tuple[int, int]] = []
     start = first
+    inside: set[int] = set()
+    indexing = False
     for position in range(first, last):
-        if position + 1 == last or _ends_chunk(program.lines[position].instruction.text):
-            parts.extend(_shorten(program, start, position + 1))
+        instruction = program.lines[position].instruction
+        if instruction.base in _INDEXING:
+            indexing = _INDEXING[instruction.base]
+        if indexing:
+            inside.add(position)
+        if position + 1 == last or _ends_chunk(instruction.text):
+            if indexing:
+                raise UnsupportedError(
+                    f"`{instruction}` (line {program.lines[position].id}) ends a block in which registers are indexed, "
+                    "which the simulator does not model."
+                )
+            parts.extend(_shorten(program, start, position + 1, inside))
             start = position + 1
     return parts
 
 
-def _shorten(program: Program, first: int, last: int) -> list[tuple[int, int]]:
+def _shorten(program: Program, first: int, last: int, inside: set[int]) -> list[tuple[int, int]]:
+    """Cut a part until none is long; a cut behind a position of `inside` is not possible."""
     parts: list[tuple[int, int]] = []
     while last - first > LONGEST:
-        window = range(first + SHORTEST, first + LONGEST + 1)
+        window = [p for p in range(first + SHORTEST, first + LONGEST + 1) if p - 1 not in inside]
+        if not window:
+            break
         cut = min(window, key=lambda p: (_rank(program.lines[p - 1].instruction.text), p))
         parts.append((first, cut))
         first = cut

@@ -15,7 +15,7 @@ from asmevo.verdict import UnsupportedError
 
 _NOTHING = {
     "nop", "waitcnt", "sleep", "setprio", "wakeup", "barrier", "endpgm", "branch", "cache", "message", "perflevel",
-    "trace", "gpr_idx_off",
+    "trace",
 }  # fmt: skip
 """Kinds without an effect on registers; what barriers, ends and branches do follows from the block's kind."""
 
