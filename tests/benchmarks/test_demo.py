@@ -7,17 +7,7 @@ from benchmarks import objects
 from benchmarks.common import numpy_gflop_per_cpu_s
 from benchmarks.demo import kernels_table, simulated_gflop_per_cpu_s
 
-KEYS = [
-    "name",
-    "instructions",
-    "roundtrip_identical",
-    "max_error",
-    "k0_us",
-    "best_us",
-    "speedup",
-    "verdict",
-    "attempts",
-]
+KEYS = "name instructions roundtrip_identical max_error k0_us best_us speedup verdict attempts".split()
 
 
 def result(**changes):
