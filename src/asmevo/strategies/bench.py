@@ -12,7 +12,7 @@ from asmevo.strategies.context import Context
 from asmevo.strategies.cost import size_of
 from asmevo.strategies.pace import late_flags, table_of
 from asmevo.strategies.stretch import stretch_of
-from asmevo.strategies.task import FREE, Task, TaskMaker
+from asmevo.strategies.task import ENDS, FREE, Task, TaskMaker
 
 
 class Bench:
@@ -74,13 +74,13 @@ def _late(boundary: int, program: Program, block: Block) -> NDArray[np.bool_]:
 
 
 def alike(program: Program, a: Block, b: Block) -> bool:
-    """Whether two blocks have the same opcodes in the same order, waits and nops left out."""
+    """Whether two blocks have the same opcodes in the same order; waits, nops and branches do not count."""
     one, other = (program.lines[x.first : x.last] for x in (a, b))
     return _opcodes(one, leave_out=FREE) == _opcodes(other, leave_out=FREE)
 
 
 def _opcodes(lines: Sequence[Line], leave_out: Sequence[str] = ()) -> list[str]:
-    return [x.instruction.mnemonic for x in lines if control_kind(x.instruction) not in leave_out]
+    return [x.instruction.mnemonic for x in lines if control_kind(x.instruction) not in (*leave_out, *ENDS)]
 
 
 def address_of(program: Program, position: int) -> int:

@@ -21,21 +21,22 @@ from asmevo.strategies.task import FREE
 class Waits:
     """Relaxes, drops, splits, moves and merges waits.
 
-    In this order: every wait of the block at the weakest value that suffices where it stands, those that wait for
-    nothing dropped; all waits placed anew, each right before its first need, which splits combined ones; single
-    relaxations; two waits merged into one. All but the last two are done in unrolled copies of the block too.
+    In this order: all waits placed anew, as weak as suffices and each right before its first need, which splits combined
+    ones; two waits merged into one; every wait at the weakest value that suffices where it stands, those that wait for
+    nothing dropped; then single ones so. What is done to all waits is done in unrolled copies of the block too.
     """
 
     name = "waits"
 
     def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
         blocks = _with_copies(context)
-        weakest = context.analyses.remember(("weakest waits",), context.analyses.placer.weakest)
         present = {b.number: [line.id for line in _lines(context, b)] for b in blocks}
         waits = [line for b in blocks for line in _lines(context, b) if control_kind(line.instruction) == "waitcnt"]
+        yield from _proposal(context, _replaced(context, blocks), "every wait right before its first need")
+        yield from _merges(context, rng)
+        weakest = context.analyses.remember(("weakest waits",), context.analyses.placer.weakest)
         relaxed = {n: _changed(ids, weakest) for n, ids in present.items()}
         yield from _proposal(context, relaxed, "weakest value for every wait")
-        yield from _proposal(context, _replaced(context, blocks), "every wait right before its first need")
         for line in rng.sample(waits, len(waits)):
             value = weakest.get(line.id)
             if value is None or value == parse_wait(line.instruction):
@@ -43,7 +44,6 @@ class Waits:
             contents = {n: _changed(ids, {line.id: value}) for n, ids in present.items() if line.id in ids}
             what = "drop a wait for nothing" if value.is_noop else f"`{line.instruction}` relaxed to `{value}`"
             yield from _proposal(context, contents, what)
-        yield from _merges(context, rng)
 
 
 def _with_copies(context: Context) -> list[Block]:
