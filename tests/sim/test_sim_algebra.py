@@ -12,12 +12,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from asmevo.isa import LaneRow, PackedRow, ScalarRow, rows
+from asmevo.isa import LaneRow, MatrixRow, PackedRow, ScalarRow, parse_instruction, rows
 from asmevo.isa.evaluate import evaluate
+from asmevo.sim.block import block_module
 from asmevo.sim.forms import type_bits
 from asmevo.sim.ir import Module, Value
 from asmevo.sim.lanes import LaneAlgebra
+from asmevo.sim.layout import FULL, PARTIAL, SKIP
 from asmevo.sim.native import Compiler, Host, Library, linker
+from asmevo.sim.options import Options
+from asmevo.sim.runtime import core_module
+from asmevo.sim.runtime.matrix import Shape, product_module
+from asmevo.sim.runtime.unpack import ELEMENT_BITS, unpack_module
 from sim_kernels import block_cache
 
 LANES = 64
@@ -154,7 +160,31 @@ def test_native_code_agrees_with_the_interpreter(name: str) -> None:
             )
 
 
+ARM = Host("aarch64-unknown-linux-gnu", "generic")
+
+
+def is_arm_object(data: bytes) -> bool:
+    return data[:4] == b"\x7fELF" and data[18] == 183  # EM_AARCH64
+
+
 def test_every_row_compiles_for_aarch64() -> None:
-    host = Host("aarch64-unknown-linux-gnu", "generic")
-    data = Compiler(host).compile(module().text, optimise=False)
-    assert data[:4] == b"\x7fELF" and data[18] == 183  # EM_AARCH64
+    assert is_arm_object(Compiler(ARM).compile(module().text, optimise=False))
+
+
+def test_runtime_and_blocks_compile_for_aarch64() -> None:
+    compiler = Compiler(ARM)
+    modules = [core_module("aarch64"), *(unpack_module(e) for e in ELEMENT_BITS)]
+    modules += [product_module(s) for s in {Shape.of(r) for r in rows().values() if isinstance(r, MatrixRow)}]
+    code = (
+        "v_add_f32_dpp v4, v4, v4 row_shr:4 row_mask:0xf bank_mask:0xf",
+        "v_cmp_lt_f32_e32 vcc, v1, v2",
+        "v_add_f64 v[2:3], v[4:5], v[6:7]",
+        "global_atomic_pk_add_bf16 v[4:5], v6, off",
+        "v_mfma_f32_32x32x16_fp8_bf8 a[0:15], v[4:5], v[6:7], a[0:15]",
+        "s_and_saveexec_b64 s[4:5], vcc",
+    )
+    instructions = [parse_instruction(text) for text in code]
+    options = Options(flush=True, dx10_clamp=True)
+    modules += [block_module(instructions, [0] * len(code), variant, options) for variant in (FULL, PARTIAL, SKIP)]
+    for made in modules:
+        assert is_arm_object(compiler.compile(made.text, optimise=False))

@@ -424,3 +424,27 @@ def test_registers_indexed_by_m0(mask: int) -> None:
     np.testing.assert_array_equal(got[2], seven)
     assert np.all(got[3][on] == 0x8001)
     np.testing.assert_array_equal(got[4], np.where(on, b ^ c, 0))
+
+
+@pytest.mark.parametrize("mask", [(1 << 64) - 1, ODD])
+def test_comparisons_that_write_exec(mask: int) -> None:
+    a, b = words(2)
+    code = """
+        v_cmpx_lt_u32_e32 vcc, v10, v11
+        v_mov_b32_e32 v40, 5
+        s_mov_b64 s[30:31], exec
+        v_cmpx_gt_u32_e64 s[32:33], v10, 17
+        v_mov_b32_e32 v40, 6
+        s_mov_b64 exec, -1
+        v_mov_b32_e32 v41, vcc_lo
+        v_mov_b32_e32 v42, s30
+        v_mov_b32_e32 v43, s33
+    """
+    a[::5] = 3
+    got = lanes(code, [a, b], 4, active=mask)
+    on = active_lanes(mask) & (a < b)
+    both = on & (a > 17)
+    np.testing.assert_array_equal(got[0], np.where(both, 6, np.where(on, 5, 0)))
+    low = sum(1 << i for i in range(32) if on[i])
+    assert np.all(got[1] == low) and np.all(got[2] == low)
+    assert np.all(got[3] == sum(1 << i for i in range(32) if both[32 + i]))

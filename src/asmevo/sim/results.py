@@ -36,7 +36,11 @@ class Execution:
     """The outcome of running some or all workgroups of a launch."""
 
     status: str
-    """`done`; `fault`: an access outside of memory or a trap; `limit`: a wave used up its instructions; `deadlock`."""
+    """`done`; `fault`: an access outside of memory or a trap; `limit`: a wave used up its instructions.
+
+    Waves cannot lock each other out at a barrier, since a wave that has ended does not count there; those that wait for
+    each other in memory run into the limit.
+    """
     fault: Finding | None
     instructions: int
     """Wave instructions executed."""
