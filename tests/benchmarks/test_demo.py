@@ -7,12 +7,19 @@ from benchmarks import objects
 from benchmarks.common import numpy_gflop_per_cpu_s
 from benchmarks.demo import kernels_table, simulated_gflop_per_cpu_s
 
-KEYS = "name instructions roundtrip_identical max_error k0_us best_us speedup verdict attempts".split()
-
 
 def result(**changes):
-    values = ["k", 10, True, 0.5, 20.0, 18.0, 20 / 18, "TESTED", 7]
-    return dict(zip(KEYS, values, strict=True)) | {"attempts_per_s": 0.5} | changes
+    """A row of the JSON."""
+    row = {"name": "k", "instructions": 10, "roundtrip_identical": True, "max_error": 0.5}
+    row |= {
+        "k0_us": 20.0,
+        "best_us": 18.0,
+        "speedup": 20 / 18,
+        "verdict": "TESTED",
+        "attempts": 7,
+        "attempts_per_s": 0.5,
+    }
+    return row | changes
 
 
 def test_a_kernel_without_a_faster_candidate_is_reported_as_such():
