@@ -122,7 +122,7 @@ def test_copies_are_propagated() -> None:
     "body",
     [
         "v_mov_b32_e32 v5, v6\nv_mov_b32_e32 v6, 0\nv_mov_b32_e32 v8, v5",  # the source changes first
-        "v_mov_b32_e32 v4, v6\nv_mov_b32_e32 v5, v6\nv_lshl_add_u64 v[8:9], v[4:5], 0, s[0:1]",  # read as part of a pair
+        "v_mov_b32_e32 v4, v6\nv_mov_b32_e32 v5, v6\nv_lshl_add_u64 v[8:9], v[4:5], 0, s[0:1]",  # a pair
         "v_mov_b32_e32 v5, v6\ns_mov_b64 exec, s[4:5]\nv_mov_b32_e32 v8, v5",  # other lanes
     ],
 )

@@ -13,8 +13,8 @@ from asmevo.strategies.placement import spaced
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.task import pinned_task
 
-STEPS = 1500
-"""Moves of the local search that makes the first proposal."""
+STEPS = (0, 8, 40, 200, 1500)
+"""Moves of the local search that makes the first proposal: few stay close to what is known to be good."""
 SINGLES = 60
 """Single moves that are paced, of which the best are offered."""
 
@@ -22,8 +22,8 @@ SINGLES = 60
 class Nudge:
     """Moves inside the windows that dependences and waits leave: a load earlier, a consumer later, pipes interleaved.
 
-    First what local search on pace finds from the present order, then single moves, the fastest by pace first. The same
-    move is made in unrolled copies of the block that can have it.
+    First what a shorter or longer local search on pace finds from the present order, then single moves, the fastest by
+    pace first. The same move is made in unrolled copies of the block that can have it.
     """
 
     name = "nudge"
@@ -33,7 +33,7 @@ class Nudge:
         if len(bench.task.lines) < 3:
             return
         now = bench.clocks(bench.present)
-        best = climb(bench.task, bench.present, bench.clocks, rng, STEPS)
+        best = climb(bench.task, bench.present, bench.clocks, rng, rng.choice(STEPS))
         if bench.clocks(best) < now:
             yield from _proposals(context, bench, best, now)
         moves = {tuple(random_move(bench.task, bench.present, rng)) for _ in range(SINGLES)} - {bench.present}

@@ -21,9 +21,9 @@ from asmevo.strategies.task import FREE
 class Waits:
     """Relaxes, drops, splits, moves and merges waits.
 
-    In this order: all waits placed anew, as weak as suffices and each right before its first need, which splits combined
-    ones; two waits merged into one; every wait at the weakest value that suffices where it stands, those that wait for
-    nothing dropped; then single ones so. What is done to all waits is done in unrolled copies of the block too.
+    In this order: all waits placed anew, as weak as suffices and each right before its first need, which splits
+    combined ones; two waits merged into one; every wait at the weakest value that suffices where it stands, and none
+    where that is no wait; then single ones so. What is done to all is done in unrolled copies of the block too.
     """
 
     name = "waits"
