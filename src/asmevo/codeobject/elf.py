@@ -188,7 +188,7 @@ def _read_header(data: bytes, name: str) -> Header:
     if not data:
         raise InputError(f"{name} is empty; pass an AMD GPU code object (.co or .hsaco).")
     if data.startswith((b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")):
-        raise InputError(f"{name} is an offload bundle, not a code object; unpack it with clang-offload-bundler first.")
+        raise InputError(f"{name} is an offload bundle; take an object out with `asmevo inspect --extract`.")
     if not data.startswith(b"\x7fELF"[: len(data)]):
         raise InputError(f"{name} is not an ELF file; pass an AMD GPU code object (.co or .hsaco).")
     if len(data) < HEADER_SIZE:
@@ -199,7 +199,9 @@ def _read_header(data: bytes, name: str) -> Header:
     ) = HEADER.unpack_from(data)  # fmt: skip
     if machine != EM_AMDGPU:
         found = _MACHINES.get(machine, f"ELF machine {machine}")
-        raise InputError(f"{name} is an object for {found}, not for an AMD GPU; pass the .co or .hsaco of the kernel.")
+        raise InputError(
+            f"{name} is an object for {found}, not for an AMD GPU; pass a .co or .hsaco file, or take one out with `asmevo inspect --extract`."
+        )
     if ident[4:7] != b"\x02\x01\x01" or ident[7] != OSABI_AMDGPU_HSA:
         raise InputError(f"{name} is not a 64-bit HSA code object (ident {ident[4:8].hex()}); rebuild it for amdhsa.")
     if (segment_entry, section_entry) != (SEGMENT_SIZE, SECTION_SIZE):

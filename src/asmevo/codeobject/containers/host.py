@@ -1,0 +1,90 @@
+"""Host files: programs and libraries that carry code for GPUs in `.hip_fatbin`, or as images anywhere.
+
+In `.hip_fatbin` everything between bundles is padding, so that a damaged bundle there is an error. Elsewhere the magic
+words may occur as constants of a program, so that only what parses wholly counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asmevo.codeobject.containers import bundle, compressed
+from asmevo.codeobject.containers.bundle import Bundle
+from asmevo.codeobject.containers.compressed import CompressedBundle
+from asmevo.codeobject.containers.image import images
+from asmevo.codeobject.containers.part import Part
+from asmevo.codeobject.elf import HEADER, HEADER_SIZE, SECTION, SHT_NOBITS
+from asmevo.verdict import InputError
+
+FATBIN = ".hip_fatbin"
+_ELF_64 = b"\x7fELF\x02\x01"
+
+
+def bundles(data: bytes, start: int, end: int, name: str, *, strict: bool) -> Iterator[tuple[int, Part]]:
+    """(offset, bundle) of each bundle in a stretch of a file; without `strict`, what does not parse is none."""
+    at = _next(data, start, end)
+    while at >= 0:
+        part: Part | None = None
+        try:
+            kind = Bundle if data.startswith(bundle.MAGIC, at) else CompressedBundle
+            part = kind.parse(data[at:end], name)
+        except InputError:
+            if strict:
+                raise
+        if part is not None:
+            yield at, part
+        at = _next(data, at + (part.size if part is not None else 1), end)
+
+
+def _next(data: bytes, start: int, end: int) -> int:
+    found = [at for m in (bundle.MAGIC, compressed.MAGIC) if (at := data.find(m, start, end)) >= 0]
+    return min(found, default=-1)
+
+
+def is_elf(data: bytes) -> bool:
+    """Whether this is a 64-bit little-endian ELF file of whatever machine."""
+    return data.startswith(_ELF_64) and len(data) >= HEADER_SIZE
+
+
+def fatbins(data: bytes, name: str) -> tuple[tuple[int, int], ...]:
+    """(start, end) of the `.hip_fatbin` sections in a host ELF file. Raises `InputError` for a table out of bounds."""
+    fields: tuple[int, ...] = HEADER.unpack_from(data)
+    at, entry_size, count, name_index = fields[6], fields[11], fields[12], fields[13]
+    if not count:
+        return ()
+    damaged = InputError(f"{name} has a damaged section table; get an undamaged file.")
+    if entry_size != SECTION.size or at + count * entry_size > len(data) or name_index >= count:
+        raise damaged
+    rows: list[tuple[int, ...]] = [SECTION.unpack_from(data, at + i * entry_size) for i in range(count)]
+    home = rows[name_index]
+    names = data[home[4] : home[4] + home[5]]
+    found: list[tuple[int, int]] = []
+    for row in rows:
+        label = names[row[0] : names.find(b"\0", row[0])] if row[0] < len(names) else b""
+        if label == FATBIN.encode() and row[1] != SHT_NOBITS:
+            if row[4] + row[5] > len(data):
+                raise InputError(f"{name} is truncated inside of {FATBIN}; get the complete file.")
+            found.append((row[4], row[4] + row[5]))
+    return tuple(sorted(found))
+
+
+def host_parts(data: bytes, name: str) -> list[tuple[int, int, Part]]:
+    """(offset, end of the stretch it may fill, part) of all GPU code in a host ELF file."""
+    found: list[tuple[int, int, Part]] = []
+    at = 0
+    for start, end in (*fatbins(data, name), (len(data), len(data))):
+        found += [(o, start, p) for o, p in _loose(data, at, start, name)]
+        inside = [*bundles(data, start, end, name, strict=True)] or [*images(data, start, end)]
+        found += [(o, end, p) for o, p in inside]
+        at = max(at, end)
+    return found
+
+
+def _loose(data: bytes, start: int, end: int, name: str) -> Iterator[tuple[int, Part]]:
+    """Bundles with entries, and images outside of them."""
+    for offset, part in bundles(data, start, end, name, strict=False):
+        if part.slots:
+            yield from images(data, start, offset)
+            yield offset, part
+            start = offset + part.size
+    yield from images(data, start, end)
