@@ -200,7 +200,8 @@ def _read_header(data: bytes, name: str) -> Header:
     if machine != EM_AMDGPU:
         found = _MACHINES.get(machine, f"ELF machine {machine}")
         raise InputError(
-            f"{name} is an object for {found}, not for an AMD GPU; pass a .co or .hsaco file, or take one out with `asmevo inspect --extract`."
+            f"{name} is an object for {found}, not for an AMD GPU; pass a .co or .hsaco file, or take one out with "
+            "`asmevo inspect --extract`."
         )
     if ident[4:7] != b"\x02\x01\x01" or ident[7] != OSABI_AMDGPU_HSA:
         raise InputError(f"{name} is not a 64-bit HSA code object (ident {ident[4:8].hex()}); rebuild it for amdhsa.")
