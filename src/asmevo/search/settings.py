@@ -32,7 +32,7 @@ class Settings:
     """The working point is never slower than the best by more than this share."""
     trims: int = 24
     """Most candidates put through the gate at the end to drop edits that do not pay; 0 to skip it."""
-    strategies: tuple[str, ...] = ("reschedule", "nudge", "waits", "simplify")
+    strategies: tuple[str, ...] = ("reschedule", "nudge", "waits", "simplify", "align")
 
     def __post_init__(self) -> None:
         _require(self.attempts is None or self.attempts >= 0, "attempts", self.attempts, "at least 0")

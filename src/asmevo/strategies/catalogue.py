@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from asmevo.strategies.align import Align
 from asmevo.strategies.nudge import Nudge
 from asmevo.strategies.proposal import Strategy
 from asmevo.strategies.reschedule import Reschedule
@@ -12,7 +13,8 @@ from asmevo.strategies.simplify import Simplify
 from asmevo.strategies.waits import Waits
 from asmevo.verdict import UsageError
 
-STRATEGIES: Mapping[str, Strategy] = MappingProxyType({s.name: s for s in (Reschedule(), Nudge(), Waits(), Simplify())})
+_ALL: tuple[Strategy, ...] = (Reschedule(), Nudge(), Waits(), Simplify(), Align())
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""
 
 
