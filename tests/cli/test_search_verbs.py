@@ -44,6 +44,12 @@ def test_a_run_leaves_a_drop_in_object_and_its_certificate(finished, fp8_gemm_by
     assert old.e_flags == new.e_flags
 
 
+def test_the_summary_says_modelled_with_chip_and_clock(finished):
+    facts = json.loads((finished / "summary.json").read_text())
+    assert (facts["source"], facts["chip"], facts["clock_ghz"]) == ("modelled", "mi300x", 2.1)
+    assert facts["best_microseconds"] < facts["k0_microseconds"]
+
+
 def test_the_result_verifies_against_its_certificate(runs, finished, fp8_gemm_path):
     files = (finished / "best.co", "-c", finished / "certificate.json")
     assert runs("verify", fp8_gemm_path, *files).splitlines()[-1] == "TESTED"

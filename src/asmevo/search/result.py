@@ -37,11 +37,11 @@ def write_result(
     candidate = bench.object(result.ordinal)
     edits = tuple(edit for step in store.chain(result.ordinal) for edit in step.edits)
     if result.microseconds < state.k0.microseconds:
+        certificate = certify(candidate, attempt, edits) if certify else None
         files["object"] = store.folder / OBJECT
         write_atomic(files["object"], candidate)
-        if certify:
+        if certificate:
             files["certificate"] = store.folder / CERTIFICATE
-            certificate = certify(candidate, attempt, edits)
             write_atomic(files["certificate"], json.dumps(certificate, indent=1, sort_keys=True).encode() + b"\n")
     return RunSummary(
         folder=store.folder,

@@ -18,9 +18,13 @@ from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Progress, silent
 from asmevo.search.settings import Settings
 from asmevo.search.summary import RunSummary
-from asmevo.store import Attempt, Run, Store
+from asmevo.store import Attempt, Run, Store, write_atomic
 from asmevo.strategies import strategies_named
-from asmevo.verdict import AsmEvoError, UsageError
+from asmevo.timing import chip
+from asmevo.verdict import AsmEvoError, UnsupportedError, UsageError
+
+SUMMARY = "summary.json"
+"""What a run found, in its folder: times with their source, chip and clock."""
 
 
 def start(
@@ -103,9 +107,15 @@ def _search(
     def certify(candidate: bytes, attempt: Attempt, edits: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
         """Examined once more for the certificate, so that it speaks of these bytes and of nothing remembered."""
         known = [from_json(dict(edit)) for edit in edits]
-        return gate.certificate(candidate, known, gate.examine(candidate, edits=known))
+        report = gate.examine(candidate, edits=known)
+        if refused := report.refused_by:
+            raise UnsupportedError(
+                f"The best candidate was not admitted a second time ({refused.name}: {refused.verdict}), so nothing "
+                f"was written; look at attempt {attempt.ordinal} and run `asmevo resume` again."
+            )
+        return gate.certificate(candidate, known, report)
 
-    return optimize(
+    summary = optimize(
         store,
         gate,
         ObjectiveTimer(device, launches, kernel=kernel),
@@ -115,3 +125,7 @@ def _search(
         progress=progress,
         certify=certify,
     )
+    model = chip(summary.chip)
+    facts = summary.to_json() | {"clock_ghz": model.clock_ghz, "clock_status": model.clock_status}
+    write_atomic(store.folder / SUMMARY, json.dumps(facts, indent=1, sort_keys=True).encode() + b"\n")
+    return summary
