@@ -75,8 +75,7 @@ def _load(module: Module, size: int) -> None:
     with module.function(load_name(size, ""), "void", _PARAMETERS) as f:
         with f.when(f.i64("icmp eq", "%lanes", -1)):
             if words == 1:
-                with f.loop(LANES) as lane:
-                    f.store("i32", f.load("i32", _place(f, lane)), f.at("%data", lane, 4), 4)
+                _dwords(f, "%offsets", "%base", "%data", store=False)
             elif words == 3:
                 with f.loop(LANES) as lane:
                     _move(f, _place(f, lane), 4, f.at("%data", lane, 4), ROW, words)
@@ -93,7 +92,9 @@ def _store(module: Module, size: int) -> None:
     words = size // 4
     with module.function(store_name(size, ""), "void", _PARAMETERS) as f:
         with f.when(f.i64("icmp eq", "%lanes", -1)):
-            if words in (1, 3):
+            if words == 1:
+                _dwords(f, "%offsets", "%base", "%data", store=True)
+            elif words == 3:
                 with f.loop(LANES) as lane:
                     _move(f, f.at("%data", lane, 4), ROW, _place(f, lane), 4, words)
             else:
@@ -103,6 +104,33 @@ def _store(module: Module, size: int) -> None:
         with f.each_bit("%lanes") as lane:
             _move(f, f.at("%data", lane, 4), ROW, _place(f, lane), 4, words)
         f.do("ret void")
+
+
+def _dwords(f: Builder, offsets: str, base: str, row: str, *, store: bool) -> None:
+    """One dword for each lane, between `base` + offset and `row`; eight lanes next to each other in one go."""
+    wide = "<8 x i64>"
+    steps = "<" + ", ".join(f"i64 {4 * n}" for n in range(8)) + ">"
+    with f.loop(LANES, 8) as lane:
+        found = f.load(wide, f.at(offsets, lane, 8), 64)
+        first = f.let(f"extractelement {wide} {found}, i32 0")
+        expected = f.op("add", wide, f.splat(first, "i64", 8), steps)
+        differ = f.cast("bitcast", f.op("icmp ne", wide, found, expected), "<8 x i1>", "i8")
+        here = f.at(row, lane, 4)
+        together, apart, done = f.fresh("together"), f.fresh("apart"), f.fresh("done")
+        f.do(f"br i1 {f.let(f'icmp eq i8 {differ}, 0')}, label %{together}, label %{apart}")
+        f.start(together)
+        there = f.at(base, first)
+        source, target = (here, there) if store else (there, here)
+        f.store(_EIGHT, f.load(_EIGHT, source, 1), target, 1)
+        f.jump(done)
+        f.start(apart)
+        for n in range(8):
+            memory = f.at(base, f.let(f"extractelement {wide} {found}, i32 {n}"))
+            register = f.at(here, 4 * n)
+            source, target = (register, memory) if store else (memory, register)
+            f.store("i32", f.load("i32", source, 1), target, 1)
+        f.jump(done)
+        f.start(done)
 
 
 def _move(f: Builder, source: str, source_step: int, target: str, target_step: int, words: int) -> None:
@@ -193,21 +221,20 @@ def _lds_dma(module: Module) -> None:
     with module.function("sim_lds_dma", "void", parameters) as f:
         image, offsets = wave_field(f, "%state", "image"), wave_field(f, "%state", "offsets")
         lds, limit = wave_field(f, "%state", "lds"), f.i64("sub", wave_field(f, "%state", "lds_size"), 4)
+        row = f.at(lds, "%target")
+        whole = f.i64("icmp eq", "%lanes", -1)
+        fits = f.i64("icmp sle", f.i64("add", "%target", 4 * (LANES - 1)), limit)
+        with f.when(f.let(f"and i1 {whole}, {fits}")):
+            _dwords(f, offsets, image, row, store=False)
+            f.do("ret void")
         with f.each_bit("%exec") as lane:
             given = f.cast("trunc", f.i64("lshr", "%lanes", lane), "i64", "i1")
             source = f.choose(given, "ptr", _place(f, lane, image, offsets), ZEROS)
             target = f.i64("add", "%target", f.i64("shl", lane, 2))
             with f.when(f.i64("icmp sgt", target, limit)):
-                number = f.cast("trunc", lane, "i64", "i32")
-                f.call(
-                    "void",
-                    "sim_fault",
-                    "ptr %state",
-                    f"i32 {FAULTS.index('lds')}",
-                    "i32 %at",
-                    f"i32 {number}",
-                    f"i64 {target}",
-                )
+                number, kind = f.cast("trunc", lane, "i64", "i32"), FAULTS.index("lds")
+                place = (f"i32 {number}", f"i64 {target}")
+                f.call("void", "sim_fault", "ptr %state", f"i32 {kind}", "i32 %at", *place)
                 f.do("ret void")
-            f.store("i32", f.load("i32", source, 1), f.at(lds, target), 1)
+            f.store("i32", f.load("i32", source, 1), f.at(row, lane, 4), 1)
         f.do("ret void")
