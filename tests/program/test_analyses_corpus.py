@@ -17,11 +17,11 @@ FAMILY = "aiter_meta/hsa/gfx942/fmoe_2stages/"
 
 @pytest.mark.slow
 def test_186_kernels_lack_no_wait_and_are_close_in_four_ways_only():
-    from benchmarks import objects
+    from benchmarks import wheels
 
     kernels = lines = 0
     close: Counter[tuple[str, int]] = Counter()
-    with zipfile.ZipFile(objects.wheel()) as archive:
+    with zipfile.ZipFile(wheels.fetch_wheel(wheels.AITER)) as archive:
         for name in sorted(n for n in archive.namelist() if n.startswith(FAMILY) and n.endswith(".co")):
             program = recover(CodeObject.parse(archive.read(name), name))
             assert WaitAnalysis().run(program).missing == (), name
