@@ -87,7 +87,7 @@ def test_result_object_is_what_the_store_says(tmp_path: Path) -> None:
 def test_edits_that_do_not_pay_are_dropped(tmp_path: Path) -> None:
     """Swaps move the working point, so they are in the way to later commits; trimming takes them out again."""
     strategies = {"thin": ALL["thin"], "swap": ALL["swap"]}
-    rig = Rig(tmp_path / "run")
+    rig = Rig(tmp_path / "run", Settings.from_json(SETTINGS.to_json() | {"seed": 7}))
     rig.gate.lenient = True
     summary = rig.run(strategies=strategies)
     with Store.open(tmp_path / "run", time.time) as store:
@@ -95,7 +95,7 @@ def test_edits_that_do_not_pay_are_dropped(tmp_path: Path) -> None:
         last = store.commits()[-1]
         untrimmed = [e["kind"] for a in store.chain(last.attempt) for e in a.edits]
         kinds = [e["kind"] for a in store.chain(summary.best_ordinal) for e in a.edits]
-    assert 0 < summary.trims <= 6 == SETTINGS.trims
+    assert 0 < summary.trims <= SETTINGS.trims
     assert "reorder" in untrimmed
     assert kinds.count("reorder") < untrimmed.count("reorder")
     assert kinds.count("delete") == untrimmed.count("delete")

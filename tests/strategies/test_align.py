@@ -11,7 +11,7 @@ LONG = "v_mul_f32_e64 v{}, v9, v10"
 
 
 def test_a_loop_is_moved_to_where_nothing_crosses() -> None:
-    """The loop's long instructions stand at odd dwords, so that one of four crosses 32 bytes; one nop in front helps."""
+    """The loop's long instructions stand at odd dwords, so one of four crosses 32 bytes; one nop in front helps."""
     body = "\n".join(LONG.format(n) for n in range(11, 19))
     text = f"s_mov_b32 s0, 0\nloop:\n{body}\ns_cbranch_scc1 loop\ns_endpgm"
     found = results(Align(), text, block=1)

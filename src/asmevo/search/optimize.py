@@ -19,6 +19,9 @@ from asmevo.strategies import Analyst, Strategy, strategies_named
 from asmevo.timing import chip
 from asmevo.verdict import InputError, UnsupportedError, Verdict
 
+TRIM_UNTIL = 1.2
+"""A budget in seconds may be overrun by trimming up to this factor."""
+
 
 def optimize(
     store: Store,
@@ -71,7 +74,7 @@ class _Search:
                 self._require_k0(attempts[0] if attempts else self._baseline())
             self._tell("start")
             reason = self._loop(interrupt)
-            result = trim(self.bench, interrupt, lambda a: self._tell("trim", a))
+            result = trim(self.bench, lambda: self._may_trim(interrupt), lambda a: self._tell("trim", a))
             summary = write_result(self.bench, result, reason, interrupt.wanted, self._elapsed(), certify)
             store.event("stop", self.state.next_ordinal - 1, {"reason": reason, "result": result.ordinal})
         self._tell("stop", reason=reason)
@@ -111,6 +114,11 @@ class _Search:
         if state.quiet >= settings.stall:
             return f"no commit in {settings.stall} attempts"
         return ""
+
+    def _may_trim(self, interrupt: Interrupt) -> bool:
+        """Trimming may go on: no signal, and not far beyond a budget in seconds."""
+        seconds = self.settings.seconds
+        return not interrupt.wanted and (seconds is None or self._elapsed() < TRIM_UNTIL * seconds)
 
     def _draft(self) -> Draft | None:
         """The next new candidate; over the best, when the working point has none left."""

@@ -14,6 +14,8 @@ from asmevo.search.randomness import stream
 from asmevo.search.settings import Settings
 from asmevo.store import Attempt, Commit, Status
 
+SIDEWAYS = 0.3
+"""Probability with which a candidate exactly as fast as the working point takes its place: all analyses begin anew."""
 TRIM = "trim"
 """Strategy name of the attempts that drop edits at the end; they do not steer the search."""
 
@@ -118,9 +120,10 @@ class State:
         if attempt.microseconds > self.best.microseconds * (1.0 + self.settings.slack):
             return False
         loss = attempt.microseconds / self.point.microseconds - 1.0
-        if loss <= 0.0:
+        if loss < 0.0:
             return True
-        if self.settings.temperature == 0.0:
-            return False
-        rng = stream(self.settings.seed, attempt.island, self.attempts, "accept")
-        return rng.random() < math.exp(-loss / self.settings.temperature)
+        chance = stream(self.settings.seed, attempt.island, self.attempts, "accept").random()
+        if loss == 0.0:
+            return chance < SIDEWAYS
+        temperature = self.settings.temperature
+        return temperature > 0.0 and chance < math.exp(-loss / temperature)

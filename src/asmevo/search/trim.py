@@ -6,38 +6,37 @@ from collections.abc import Callable, Sequence
 
 from asmevo.edit import from_json
 from asmevo.search.draft import build
-from asmevo.search.interrupt import Interrupt
 from asmevo.search.state import TRIM, Node
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt
 
 
-def trim(bench: Workbench, interrupt: Interrupt, tell: Callable[[Attempt], None]) -> Node:
+def trim(bench: Workbench, wanted: Callable[[], bool], tell: Callable[[Attempt], None]) -> Node:
     """The best candidate with as few steps from K0 as a small budget finds: at least as fast, and admitted itself.
 
     A step is what one attempt added. Those that made their parent no faster by the threshold are candidates for
-    dropping: first all of them, then one at a time, latest first. Every result is an attempt over K0 with all its
-    edits; where nothing can be dropped the best is returned as it is.
+    dropping: all of them, then halves, and so on down to single ones. Every result is an attempt over K0 with all its
+    edits; where nothing can be dropped the best is returned as it is. Stops when it is no longer `wanted`.
     """
     best = bench.state.best
     assert best
     steps = list(bench.store.chain(best.ordinal))
-    idle = [step for step in reversed(steps) if not _paid(bench, step)]
+    groups = [[step for step in steps if not _paid(bench, step)]]
     budget = bench.state.settings.trims - sum(a.strategy == TRIM for a in bench.store.attempts())
-    trials = [idle, *([step] for step in idle)] if len(idle) > 1 else [idle] if idle else []
-    for dropped in trials:
-        if budget <= 0 or interrupt.wanted:
-            break
+    while groups and budget > 0 and wanted():
+        dropped = groups.pop(0)
         kept = [step for step in steps if step not in dropped]
-        if len(kept) == len(steps) or not kept:
+        if not dropped or not kept:
             continue
         done = _examine(bench, kept, f"drop {_listed(dropped)}")
-        if done is None:
-            continue
-        budget -= 1
-        tell(done)
-        if done.microseconds is not None and done.microseconds <= best.microseconds:
-            steps, best = kept, Node(done.ordinal, done.microseconds)
+        if done is not None:
+            budget -= 1
+            tell(done)
+            if done.microseconds is not None and done.microseconds <= best.microseconds:
+                steps, best = kept, Node(done.ordinal, done.microseconds)
+                continue
+        if len(dropped) > 1:
+            groups += [dropped[len(dropped) // 2 :], dropped[: len(dropped) // 2]]
     return best
 
 
@@ -59,4 +58,4 @@ def _examine(bench: Workbench, steps: Sequence[Attempt], note: str) -> Attempt |
 
 
 def _listed(steps: Sequence[Attempt]) -> str:
-    return f"attempt{'s' if len(steps) > 1 else ''} {', '.join(str(s.ordinal) for s in reversed(steps))}"
+    return f"attempt{'s' if len(steps) > 1 else ''} {', '.join(str(s.ordinal) for s in steps)}"
