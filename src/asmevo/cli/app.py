@@ -10,6 +10,7 @@ from asmevo.cli.optimize import optimize
 from asmevo.cli.profile import profile
 from asmevo.cli.rebuild import rebuild
 from asmevo.cli.recover import recover
+from asmevo.cli.replace import replace
 from asmevo.cli.resume import resume
 from asmevo.cli.run import run
 from asmevo.cli.show import show
@@ -24,5 +25,5 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, coverage, recover, rebuild, run, profile, verify, optimize, resume, show):
+for verb in (inspect, replace, coverage, recover, rebuild, run, profile, verify, optimize, resume, show):
     app.command()(verb)

@@ -1,10 +1,12 @@
 """What a user sees: facts as JSON-able values and the same as text."""
 
 from asmevo.report.checks import checks_text, verification_text
+from asmevo.report.containers import container_facts, container_text
 from asmevo.report.diff import diff
 from asmevo.report.execution import execution_facts, execution_text, require_done
 from asmevo.report.figures import basis_text, gain_text, time_text
 from asmevo.report.objects import coverage_facts, coverage_text, object_facts, object_text, program_facts
+from asmevo.report.oddities import oddities
 from asmevo.report.rebuilt import rebuild_facts, rebuild_text
 from asmevo.report.run import counts_text, run_facts, run_text
 from asmevo.report.summary import summary_text
@@ -13,6 +15,8 @@ from asmevo.report.table import figure, table
 __all__ = [
     "basis_text",
     "checks_text",
+    "container_facts",
+    "container_text",
     "counts_text",
     "coverage_facts",
     "coverage_text",
@@ -23,6 +27,7 @@ __all__ = [
     "gain_text",
     "object_facts",
     "object_text",
+    "oddities",
     "program_facts",
     "rebuild_facts",
     "rebuild_text",

@@ -6,9 +6,12 @@ from collections import Counter
 from typing import Any
 
 from asmevo.codeobject import CodeObject, Kernel
+from asmevo.codeobject.registers import granted_registers
+from asmevo.codeobject.targets import features_of
 from asmevo.isa import rows
 from asmevo.isa.limits import limits_of
 from asmevo.program import Program
+from asmevo.report.oddities import oddities
 
 
 def object_facts(obj: CodeObject) -> dict[str, Any]:
@@ -20,22 +23,31 @@ def object_facts(obj: CodeObject) -> dict[str, Any]:
         "e_flags": obj.e_flags,
         "abi_version": obj.abi_version,
         "text_bytes": obj.text.size,
-        "kernels": [_kernel_facts(kernel) for kernel in obj.kernels],
+        "features": features_of(obj.e_flags),
+        "sections": [
+            {"name": s.name, "address": s.address, "offset": s.offset, "bytes": s.size} for s in obj.sections if s.name
+        ],
+        "kernels": [_kernel_facts(kernel, obj.target) for kernel in obj.kernels],
+        "oddities": oddities(obj),
     }
 
 
-def _kernel_facts(kernel: Kernel) -> dict[str, Any]:
+def _kernel_facts(kernel: Kernel, target: str) -> dict[str, Any]:
     descriptor = kernel.descriptor
+    registers = granted_registers(descriptor, target)
     return {
         "name": kernel.name,
         "symbol": kernel.symbol,
-        "vector_registers": descriptor.vgpr_alloc,
-        "accumulation_registers": max(0, descriptor.vgpr_alloc - descriptor.accum_offset),
-        "scalar_registers": descriptor.sgpr_alloc,
+        "vector_registers": registers.vector,
+        "accumulation_registers": registers.accumulation,
+        "scalar_registers": registers.scalar,
+        "user_scalar_registers": registers.user_scalar,
         "static_lds_bytes": kernel.lds_size,
         "scratch_bytes": descriptor.private_size,
         "max_workgroup": kernel.max_workgroup,
+        "required_workgroup": kernel.required_workgroup,
         "kernarg_bytes": kernel.kernarg_size,
+        "preloaded_dwords": descriptor.kernarg_preload_length,
         "arguments": [{"name": a.name, "offset": a.offset, "size": a.size, "kind": a.kind} for a in kernel.args],
     }
 
@@ -51,7 +63,7 @@ def object_text(facts: dict[str, Any]) -> str:
         out += [
             f"kernel   {kernel['name']}",
             f"  registers  {kernel['vector_registers']} vector ({kernel['accumulation_registers']} accumulation), "
-            f"{kernel['scalar_registers']} scalar",
+            + (f"{kernel['scalar_registers']} scalar" if kernel["scalar_registers"] is not None else "all scalar"),
             f"  memory     {kernel['static_lds_bytes']} bytes of static LDS, {kernel['scratch_bytes']} of scratch",
             f"  workgroup  at most {kernel['max_workgroup']} work-items",
             f"  kernarg    {kernel['kernarg_bytes']} bytes",
@@ -61,6 +73,10 @@ def object_text(facts: dict[str, Any]) -> str:
             for a in kernel["arguments"]
             if a["name"] != "pad"  # AMD's assembly kernels spread each argument over 16 bytes
         ]
+    several = len(facts["kernels"]) > 1
+    out += [
+        f"odd      {o['text']}" + (f" ({o['kernel']})" if several and o["kernel"] else "") for o in facts["oddities"]
+    ]
     return "\n".join(out)
 
 
