@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,14 +56,22 @@ class TestObjects:
 
 @pytest.mark.parametrize("verb", ["coverage", "recover"])
 class TestTools:
-    def test_no_llvm(self, fails, monkeypatch, fp8_gemm_path, verb):
-        monkeypatch.setenv("ASMEVO_LLVM", "/nowhere")
-        sentence = fails(5, verb, fp8_gemm_path)
-        assert "No LLVM 22" in sentence and "llvm-22" in sentence
+    """In a process of its own: what a process has decoded once needs no tools."""
 
-    def test_old_llvm(self, fails, monkeypatch, fp8_gemm_path, verb, old_llvm):
-        monkeypatch.setenv("ASMEVO_LLVM", str(old_llvm))
-        assert "14.0.6" in fails(5, verb, fp8_gemm_path)
+    def sentence(self, verb: str, k0: Path, llvm: object) -> str:
+        environment = dict(os.environ, ASMEVO_LLVM=str(llvm), PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+        command = [sys.executable, "-m", "asmevo", verb, str(k0)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (5, "", 1)
+        assert done.stderr.startswith("asmevo: ")
+        return done.stderr
+
+    def test_no_llvm(self, fp8_gemm_path, verb):
+        sentence = self.sentence(verb, fp8_gemm_path, "/nowhere")
+        assert "No LLVM 22" in sentence and "install the packages llvm-22" in sentence
+
+    def test_old_llvm(self, fp8_gemm_path, verb, old_llvm):
+        assert "14.0.6" in self.sentence(verb, fp8_gemm_path, old_llvm)
 
 
 @pytest.mark.parametrize("verb", ["coverage", "recover"])
