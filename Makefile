@@ -1,9 +1,10 @@
 # Every habit of this project is a target; `make help` lists them. Each target sets up what it needs.
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
+ATHERIS := atheris==3.0.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev fetch demo test test-slow check fmt bench clean
+.PHONY: help setup setup-dev fetch demo test test-slow check fmt bench fuzz clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +38,10 @@ fmt: setup-dev ## Format the code and mend what the linter can
 
 bench: setup ## Run the benchmarks; the last line is one JSON object
 	$(BIN)/python -m benchmarks.demo --json
+
+fuzz: setup ## Feed 200,000 mutated objects and bundles to all readers (by atheris where it installs)
+	-$(BIN)/python -m pip install -q --no-input $(ATHERIS)
+	$(BIN)/python -m fuzz.readers
 
 clean: ## Remove the virtual environment, caches and demo results
 	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis runs

@@ -105,18 +105,19 @@ def guided(runs: int, seed: int) -> int:
     import atheris  # pyright: ignore[reportMissingImports]: optional
 
     with atheris.instrument_imports(include=["asmevo.codeobject", "asmevo.report", "asmevo.program.parse"]):
-        from fuzz.cases import LISTING, examine, seeds
+        from fuzz.cases import LISTING, MODES, examine, seeds
 
-    counts = [0, 0]
+    examined = listings = 0
 
     def one(data: bytes) -> None:
-        counts[0] += 1
-        if data and data[0] % 6 == LISTING:
-            counts[1] += 1
-            if counts[1] * LISTING_SHARE > counts[0] + LISTING_SHARE:
+        nonlocal examined, listings
+        if data and data[0] % len(MODES) == LISTING:
+            if listings * LISTING_SHARE > examined:
                 return
+            listings += 1
+        examined += 1
         examine(data)
-        if counts[0] >= runs:  # libFuzzer ends the process itself
+        if examined >= runs:  # libFuzzer ends the process itself
             _report(runs, time.monotonic() - start, Counter())
             sys.stdout.flush()
             os._exit(0)
@@ -126,7 +127,7 @@ def guided(runs: int, seed: int) -> int:
             Path(corpus, str(number)).write_bytes(data)
         start = time.monotonic()
         flags = (
-            f"-runs={2 * runs}",
+            f"-runs={100 * runs}",
             f"-seed={seed + 1}",
             f"-timeout={SECONDS_EACH}",
             "-max_len=20000",
