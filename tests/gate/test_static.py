@@ -124,11 +124,27 @@ def test_disputed_distances_are_judged_by_k0_for_the_same_pair_of_classes():
     found = check(CLOSE)
     (named,) = found.findings
     assert (named.rule, named.severity, named.facts["distance"]) == ("hazard.mfma_valu_read", Severity.WARNING, 5)
-    assert found.facts["under_table"] == {"mfma_valu_read:xdl4": {"sites": 1, "distance": 5, "required": 7}}
+    assert found.facts["under_table"] == {"mfma_valu_read:xdl4:valu_read:overlap": {"sites": 1, "distance": 5, "required": 7}}
     assert errors(check(CLOSE, Replace(5, "s_nop 4"))) == []
     assert errors(check(CLOSE, Replace(5, "s_nop 3"))) == [("hazard.mfma_valu_read", 6)]
     assert errors(check(CLOSE, Replace(1, "s_nop 3"))) == [("hazard.mfma_valu_read", 2)]
     assert errors(check(CLOSE, Replace(8, "s_nop 9"))) == [("hazard.mfma_valu_read", 9)]
+
+
+def test_a_distance_that_k0_has_for_one_consumer_is_no_leave_for_another():
+    """K0 reads a dot product after 0 wait states with another VALU opcode; a store needs its 3 all the same."""
+    text = """
+        v_dot2_f32_f16 v5, v1, v2, v3
+        v_mov_b32_e32 v6, v5
+        v_dot2_f32_f16 v7, v1, v2, v3
+        s_nop 2
+        global_store_dword v1, v7, s[6:7]
+        s_endpgm
+    """
+    assert errors(check(text, Delete((0, 1)), Delete((3,)))) == [("hazard.dot_read", 4)]
+    assert errors(check(text, Delete((3,)))) == [("hazard.dot_read", 4)]
+    assert errors(check(text, Replace(3, "s_nop 1"))) == [("hazard.dot_read", 4)]
+    assert errors(check(text)) == []
 
 
 def test_hazards_are_followed_into_unchanged_blocks():

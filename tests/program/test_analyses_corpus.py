@@ -29,11 +29,11 @@ def test_186_kernels_lack_no_wait_and_are_close_in_four_ways_only():
             kernels, lines = kernels + 1, lines + len(program.lines)
     assert (kernels, lines) == (186, 1_078_869)
     assert close == {
-        ("m0_use:salu_m0", 0): 3992,
-        ("mfma_valu_read:xdl4", 4): 520,
-        ("mfma_valu_read:xdl4", 5): 776,
-        ("mfma_valu_read:xdl4", 6): 868,
-        ("sgpr_valu:valu_sgpr", 1): 12120,
-        ("valu_dpp_other:valu_vgpr", 0): 12,
-        ("valu_dpp_other:valu_vgpr", 1): 12,
+        ("m0_use:salu_m0:m0_use:overlap", 0): 3992,
+        ("mfma_valu_read:xdl4:valu_read:overlap", 4): 520,
+        ("mfma_valu_read:xdl4:valu_read:overlap", 5): 776,
+        ("mfma_valu_read:xdl4:valu_read:overlap", 6): 868,
+        ("sgpr_valu:valu_sgpr:valu_scalar:overlap", 1): 12120,
+        ("valu_dpp_other:valu_vgpr:dpp_other:overlap", 0): 12,
+        ("valu_dpp_other:valu_vgpr:dpp_other:overlap", 1): 12,
     }

@@ -235,9 +235,16 @@ def test_smallest_distances_are_by_pair_of_classes():
         + [apart(D16, 8, "v_mov_b32_e32 v100, v30")]
     )
     assert smallest_distances(hazards(program_from_text(text))) == {
-        "mfma_valu_read:xdl4": 5,
-        "mfma_valu_read:xdl8": 8,
+        "mfma_valu_read:xdl4:valu_read:overlap": 5,
+        "mfma_valu_read:xdl8:valu_read:overlap": 8,
     }
+
+
+def test_every_rule_has_a_key_of_its_own():
+    """An allowance for one rule or pair of classes is none for another."""
+    for target in ("gfx942", "gfx950"):
+        keys = [rule.key for rule in spacing_rules(target)]
+        assert len(keys) == len(set(keys))
 
 
 def test_rules_are_known_for_two_targets_and_have_sources():

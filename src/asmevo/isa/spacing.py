@@ -46,8 +46,8 @@ class SpacingRule:
 
     @property
     def key(self) -> str:
-        """The pair of classes whose smallest distance in the original kernel an edit may use as well."""
-        return f"{self.name}:{self.producer}"
+        """What the smallest distance in the original kernel is an allowance for: this rule and both its classes."""
+        return f"{self.name}:{self.producer}:{self.consumer}:{self.relation.name.lower()}"
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
