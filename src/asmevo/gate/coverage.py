@@ -1,30 +1,36 @@
-"""A changed line that no launch executed is not verified, so the candidate is UNKNOWN."""
+"""A changed line that no launch executed is not verified, so the candidate is UNKNOWN, unless its block is proved."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 
 from asmevo.gate.changes import Changes, changes
 from asmevo.program import Line, Program
+from asmevo.prove import BlockProof, tainted_lines
 from asmevo.verdict import Check, Finding, Severity, Verdict
 
-CARRY = frozenset({"s_addc_u32", "s_subb_u32", "v_addc_co_u32", "v_subb_co_u32", "v_subbrev_co_u32"})
-"""Opcodes that add or subtract a carry."""
 
+def coverage(
+    k0: Program,
+    candidate: Program,
+    executed: Set[int],
+    k0_executed: Set[int],
+    proofs: Sequence[BlockProof] = (),
+) -> Check:
+    """Every edited or moved line of the candidate, every deleted line of K0, and every line that sees a value which may
+    differ from K0's, was executed by some launch. Lines of blocks that `proofs` show equal need no launch.
 
-def coverage(k0: Program, candidate: Program, executed: Set[int], k0_executed: Set[int]) -> Check:
-    """Every edited or moved line of the candidate, and every deleted line of K0, was executed by some launch.
-
-    A changed line that takes part in a carry between the halves of an address is never covered: images lie inside of
-    one or two spans of 4 GiB, so most carries are 0 on every launch. `executed` and `k0_executed` hold positions in the
-    candidate's and in K0's program.
+    `executed` and `k0_executed` hold positions in the candidate's and in K0's program.
     """
     changed = changes(k0, candidate)
-    findings = tuple(_missing(k0, candidate, changed, executed, k0_executed))
+    proved = {proof.block for proof in proofs if proof.proved}
+    tainted = tainted_lines(candidate, {p.block: p.differing for p in proofs if not p.proved})
+    findings = tuple(_missing(k0, candidate, changed, executed, k0_executed, proved, tainted))
     facts = {
         "edited": len(changed.edited),
         "moved": len(changed.moved),
         "deleted": len(changed.deleted),
+        "tainted": len(tainted),
         "lines_executed": len(executed),
         "lines": len(candidate.lines),
     }
@@ -32,27 +38,29 @@ def coverage(k0: Program, candidate: Program, executed: Set[int], k0_executed: S
 
 
 def _missing(
-    k0: Program, candidate: Program, changed: Changes, executed: Set[int], k0_executed: Set[int]
+    k0: Program,
+    candidate: Program,
+    changed: Changes,
+    executed: Set[int],
+    k0_executed: Set[int],
+    proved: Set[int],
+    tainted: Set[int],
 ) -> Iterator[Finding]:
     for what, positions in (("edited", changed.edited), ("moved", changed.moved)):
         for position in positions:
-            if position not in executed:
-                yield _finding(what, candidate.lines[position])
-    for line in _carries(k0):
-        if line.id not in candidate.position or candidate.line(line.id).instruction != line.instruction:
-            yield _carry(line)
+            line = candidate.lines[position]
+            if position not in executed and candidate.block_of.get(line.id) not in proved:
+                yield _finding(what, line)
     for position in changed.deleted:
-        if position not in k0_executed:
-            yield _finding("deleted", k0.lines[position])
-
-
-def _carries(k0: Program) -> Iterator[Line]:
-    return (line for line in k0.lines if line.instruction.base in CARRY)
-
-
-def _carry(line: Line) -> Finding:
-    message = f"The line `{line.instruction}` adds a carry, which no launch of this size shows; leave it as it is."
-    return Finding("coverage.carry", message, Severity.WARNING, line.id)
+        line = k0.lines[position]
+        if position not in k0_executed and k0.block_of.get(line.id) not in proved:
+            yield _finding("deleted", line)
+    for position in sorted(tainted - executed):
+        message = (
+            f"The line `{candidate.lines[position].instruction}` reads a value that may differ from K0's and was "
+            "executed by no launch; add one that reaches it."
+        )
+        yield Finding("coverage.reader", message, Severity.WARNING, candidate.lines[position].id)
 
 
 def _finding(what: str, line: Line) -> Finding:

@@ -13,6 +13,7 @@ from asmevo.gate.candidate import bind
 from asmevo.gate.certificate import certificate
 from asmevo.gate.coverage import coverage
 from asmevo.gate.differential import differential
+from asmevo.gate.proof import ProofStage
 from asmevo.gate.report import Report
 from asmevo.gate.resources import resources
 from asmevo.gate.static import static_check
@@ -25,7 +26,8 @@ class Gate:
     """Examines candidates of one K0 on one set of launches.
 
     Stages run in this order and stop at the first that refuses: `rebuild` (the bytes are K0 with these edits, and
-    nothing else changed), `resources`, `static`, `baseline` (K0 against itself, once), `differential`, `coverage`.
+    nothing else changed), `resources`, `static`, `proof` (cheap, and it says what launches may not be trusted to show),
+    `baseline` (K0 against itself, once), `differential`, `coverage`.
     Evidence that is missing is UNKNOWN: an opcode without a row, a device that was lost, a changed line that nothing
     executed. Verdicts depend on bytes and launches only, never on the order of candidates.
     """
@@ -45,6 +47,7 @@ class Gate:
         self.program = recover(self.k0, kernel)
         self.launches = tuple(launches)
         self._kernel, self._device, self._limits = kernel, device, limits or RunLimits()
+        self._proof = ProofStage(self.program)
         self._baseline: Baseline | Check | None = None
 
     def examine(self, candidate: bytes, k0: Program | None = None, edits: Sequence[Edit] | None = None) -> Report:
@@ -65,6 +68,10 @@ class Gate:
             checks.append(_guarded(stage.__name__, stage, self.program, candidate.program))
             if not checks[-1].verdict.admitted:
                 return checks
+        check, proofs = self._proof.check(candidate.program)
+        checks.append(check)
+        if not check.verdict.admitted:
+            return checks
         baseline = self.baseline()
         checks.append(baseline if isinstance(baseline, Check) else baseline.check())
         if isinstance(baseline, Check) or not checks[-1].verdict.admitted:
@@ -72,7 +79,7 @@ class Gate:
         result = differential(candidate.obj, self._kernel, baseline, self._device)
         checks.append(result.check)
         if result.check.verdict.admitted:
-            checks.append(coverage(self.program, candidate.program, result.executed, baseline.executed))
+            checks.append(coverage(self.program, candidate.program, result.executed, baseline.executed, proofs))
         return checks
 
     def baseline(self) -> Baseline | Check:

@@ -16,8 +16,14 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """The weakest of the checks; UNKNOWN when none was made."""
-        return weakest(check.verdict for check in self.checks)
+        """The weakest of the checks; UNKNOWN when none was made.
+
+        PROVED where all checks admit and the proof covers every changed block: the other checks then stand for what a
+        proof of values does not speak of (waits, hazards, resources, and the launches as a test of the proof itself).
+        """
+        verdict = weakest(check.verdict for check in self.checks)
+        proved = any(check.name == "proof" and check.verdict is Verdict.PROVED for check in self.checks)
+        return Verdict.PROVED if proved and verdict.admitted else verdict
 
     @property
     def refused_by(self) -> Check | None:

@@ -1,0 +1,137 @@
+"""Equivalence of blocks: the same registers, memory accesses and branch condition for every input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asmevo.isa import RegSet, effects, span, units
+from asmevo.isa.registers import EXEC, MODE
+from asmevo.program import Block, Line, Program
+from asmevo.program.liveness import liveness
+from asmevo.prove.control import control_registers
+from asmevo.prove.entry import Facts, entry_facts
+from asmevo.prove.publishing import publishes
+from asmevo.prove.values import Number, Numbers, State, run, step
+from asmevo.verdict import UnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class BlockProof:
+    """What value numbering shows of one changed block."""
+
+    block: int
+    differing: RegSet
+    """Registers read behind the block whose value may differ."""
+    same_memory: bool
+    """Memory is written with the same values, by the same operations in the same order."""
+    same_branch: bool
+    """The branch at the end is decided by the same values in the same way."""
+    decides: RegSet
+    """Those of `differing` whose value reaches the condition of some branch."""
+    recomputed: frozenset[int]
+    """Lines of K0 that are kept and may compute something else, from other operands or from other memory."""
+    reason: str = ""
+    """Why nothing is known, where an instruction is beyond value numbering."""
+
+    @property
+    def proved(self) -> bool:
+        return not self.differing and self.same_memory and self.same_branch and not self.reason
+
+    @property
+    def keeps_control(self) -> bool:
+        """Whether every branch of the kernel goes the way it did, as far as registers of this block decide it."""
+        return self.same_branch and not self.decides and not self.reason
+
+
+class Prover:
+    """Proves changed blocks of candidates of one K0. Raises `UnsupportedError` for an opcode without a row in K0.
+
+    By induction over blocks: wherever a block begins, registers that are live there in K0 hold the same in both
+    programs. Of other registers of the candidate only what `entry_facts` says is used.
+    """
+
+    def __init__(self, k0: Program) -> None:
+        self.k0 = k0
+        self._live = liveness(k0)
+        self._control = control_registers(k0)
+        self._publishes = publishes(k0)
+
+    def blocks(self, candidate: Program) -> tuple[BlockProof, ...]:
+        """A proof, or what is missing of it, for each block that differs. The blocks must correspond one to one.
+
+        Raises `UnsupportedError` for an opcode of the candidate without a row.
+        """
+        k0 = self.k0
+        pairs = [
+            (old, k0.lines[old.first : old.last], candidate.lines[new.first : new.last])
+            for old, new in zip(k0.blocks, candidate.blocks, strict=True)
+        ]
+        changed = [pair for pair in pairs if not _same(*pair[1:])]
+        if not changed:
+            return ()
+        facts, live = entry_facts(candidate), liveness(candidate)
+        publishing = self._publishes or publishes(candidate)
+        proofs: list[BlockProof] = []
+        for block, before, after in changed:
+            # What is dead in the candidate too cannot matter: there one name for the old value serves both.
+            dead = ~live.live_in(candidate.blocks[block.number].first)
+            proofs.append(self._compare(block, before, after, facts[block.number], dead, publishing))
+        return tuple(proofs)
+
+    def _compare(
+        self,
+        block: Block,
+        before: tuple[Line, ...],
+        after: tuple[Line, ...],
+        facts: Facts,
+        dead: RegSet,
+        publishing: bool,
+    ) -> BlockProof:
+        numbers = Numbers()
+        begin = self._live.live_in(block.first) | _ALWAYS
+        end = self._live.live_out(block.last - 1) | _ALWAYS
+        control = self._control[block.number]
+        try:
+            old = run(before, State(numbers, publishes=publishing))
+            new = run(after, _begin(numbers, facts, begin, dead, publishing))
+        except UnsupportedError as error:
+            everything = frozenset(line.id for line in before)
+            return BlockProof(block.number, end, False, False, control, everything, str(error))
+        differing = sum(1 << unit for unit in units(end | control) if old.register(unit) != new.register(unit))
+        return BlockProof(
+            block.number,
+            differing=differing,
+            same_memory=_memories(old) == _memories(new),
+            same_branch=old.condition == new.condition,
+            decides=differing & control,
+            recomputed=frozenset(i for i, value in old.results.items() if new.results.get(i, value) != value),
+        )
+
+
+_ALWAYS: RegSet = EXEC | span(MODE, 1)
+"""Read by vector instructions whatever they name."""
+
+
+def _begin(numbers: Numbers, facts: Facts, live: RegSet, dead: RegSet, publishing: bool) -> State:
+    """The state in which a block of the candidate begins."""
+    state = State(numbers, publishes=publishing, shared=live | dead)
+    known: dict[int, Number] = {}
+    for unit, instruction in facts.items():
+        if live >> unit & 1 or effects(instruction).reads & ~live:
+            continue
+        then = State(numbers, publishes=publishing, shared=live)
+        step(then, instruction)
+        known[unit] = then.register(unit)
+    state.registers.update(known)
+    return state
+
+
+def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
+    return len(before) == len(after) and all(
+        a.id == b.id and a.instruction == b.instruction and a.target == b.target
+        for a, b in zip(before, after, strict=True)
+    )
+
+
+def _memories(state: State) -> tuple[Number, Number]:
+    return state.memory("memory"), state.memory("lds")

@@ -1,0 +1,78 @@
+"""Which instructions hand a source on unchanged: read off the meaning of their row, not off a list of opcodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from asmevo.isa import Imm, Instruction, LaneRow, PackedRow, Reg, ScalarRow, bind, row_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """The value of one use slot."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """A known integer."""
+
+    bits: int
+
+
+class _Opaque(Exception):
+    """The meaning needs more than neutral elements."""
+
+
+class _Neutral:
+    """The few operations of the algebra that have a neutral element; every other one gives up."""
+
+    def const(self, value: int, bits: int = 32) -> _Constant:
+        return _Constant(value & ((1 << bits) - 1))
+
+    def add(self, a: object, b: object) -> object:
+        if a == _Constant(0):
+            return b
+        if b == _Constant(0):
+            return a
+        raise _Opaque
+
+    or_ = xor = add
+
+    def __getattr__(self, name: str) -> object:
+        raise _Opaque
+
+
+@lru_cache(maxsize=1 << 16)
+def copied_use(instruction: Instruction) -> int | None:
+    """Index in `bind()` of the operand that the instruction copies to its only result; None if it is no copy."""
+    row = row_of(instruction)
+    if not isinstance(row, (LaneRow, ScalarRow)) or isinstance(row, PackedRow) or instruction.modifiers:
+        return None
+    if instruction.encoding in ("sdwa", "dpp", "e64_dpp"):
+        return None
+    bound = list(bind(instruction, row))
+    defs = [(slot, operand) for slot, operand in bound if slot.is_def]
+    if len(defs) != 1 or defs[0][0].hidden or any(slot.tied >= 0 for slot, _ in bound):
+        return None
+    uses: list[object] = []
+    for index, (slot, operand) in enumerate(bound):
+        if not slot.is_use:
+            continue
+        if slot.hidden or not isinstance(operand, (Reg, Imm)) or operand.neg or operand.absolute:
+            return None
+        known = isinstance(operand, Imm) and not operand.is_float and len(bound) > 2
+        uses.append(_Constant(operand.bits) if isinstance(operand, Imm) and known else _Use(index))
+    try:
+        result = row.meaning(_Neutral(), *uses)
+    except _Opaque:
+        return None
+    if not isinstance(result, _Use):
+        return None
+    (slot, target), source = defs[0], bound[result.slot]
+    same_width = isinstance(target, Reg) and slot.type == source[0].type
+    operand = source[1]
+    plain = not operand.sext if isinstance(operand, Reg) else isinstance(operand, Imm) and not operand.is_float
+    return result.slot if same_width and plain else None

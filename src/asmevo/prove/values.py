@@ -1,0 +1,246 @@
+"""Value numbering: what a run of lines leaves in registers and memory, as expressions over what was there before.
+
+Two runs that leave the same numbers compute the same for every input. An opcode is an uninterpreted function of its
+operands, modifiers, MODE and, where it depends on them, EXEC and memory, so nothing is assumed of its meaning but that
+it is a function. The one thing looked up in a meaning is whether it hands a source on unchanged (a copy).
+
+Results of memory operations count as there at once: that the waits for them suffice is for the static stage to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from asmevo.isa import (
+    ControlRow,
+    Effects,
+    Imm,
+    Instruction,
+    LaneRow,
+    MemoryRow,
+    Operand,
+    Reg,
+    RegSet,
+    Slot,
+    Space,
+    bind,
+    effects,
+)
+from asmevo.isa import units as units_of
+from asmevo.isa.registers import EXEC, EXEC_LO, MODE, VGPR_BASE
+from asmevo.isa.row import HIDDEN
+from asmevo.program import Line
+from asmevo.prove.copies import copied_use
+from asmevo.verdict import UnsupportedError
+
+Number: TypeAlias = int
+
+_TIMING_ONLY = frozenset({"waitcnt", "nop", "setprio", "sleep"})
+"""Control kinds that change when things happen and no value."""
+_BRANCHES = frozenset({"branch", "cbranch", "endpgm"})
+_MEMORY, _LDS = "memory", "lds"
+"""The two memories that are told apart. Scratch counts with global memory."""
+
+
+class Numbers:
+    """One number for each expression; equal expressions have equal numbers. Shared by the runs that are compared."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[object, ...], Number] = {}
+        self._nodes: list[tuple[object, ...]] = []
+
+    def of(self, *node: object) -> Number:
+        """The number of an expression."""
+        number = self._of.get(node)
+        if number is None:
+            number = self._of[node] = len(self._nodes)
+            self._nodes.append(node)
+        return number
+
+    def merged(self, exec_: Number, value: Number, old: Number) -> Number:
+        """A register after a write under EXEC `exec_`: a second write under the same EXEC hides the first."""
+        node = self._nodes[old]
+        while node[0] == "merge" and node[1] == exec_:
+            old = int(str(node[3]))
+            node = self._nodes[old]
+        return value if value == old else self.of("merge", exec_, value, old)
+
+    def active(self, exec_: Number, value: Number) -> Number:
+        """What lanes that are active under `exec_` see of a register."""
+        node = self._nodes[value]
+        while node[0] == "merge" and node[1] == exec_:
+            value = int(str(node[2]))
+            node = self._nodes[value]
+        return value
+
+
+@dataclass
+class State:
+    """Numbers of registers and memories at one point. A register that was not written yet stands for itself."""
+
+    numbers: Numbers
+    registers: dict[int, Number] = field(default_factory=dict[int, Number])
+    memories: dict[str, Number] = field(default_factory=dict[str, Number])
+    condition: tuple[object, ...] = ()
+    """What decides the branch at the end: its mnemonic and the numbers that it reads."""
+    results: dict[int, Number] = field(default_factory=dict[int, Number])
+    """By line id, what the line computed."""
+    publishes: bool = True
+    """Whether a barrier may make stores of other waves visible in global memory."""
+    shared: RegSet = -1
+    """Registers that hold the same at the begin of both runs; any other one stands for itself in this run alone."""
+
+    def register(self, unit: int) -> Number:
+        found = self.registers.get(unit)
+        if found is None:
+            found = self.numbers.of("register" if self.shared >> unit & 1 else "private", unit)
+        return found
+
+    def memory(self, name: str) -> Number:
+        found = self.memories.get(name)
+        return self.numbers.of("memory", name) if found is None else found
+
+
+def run(lines: Iterable[Line], state: State) -> State:
+    """The state behind the lines of one block that begins in `state`, which is changed.
+
+    Raises `UnsupportedError` for an opcode without a row and for what reads the clock or the program counter.
+    """
+    for line in lines:
+        value = step(state, line.instruction)
+        if value is not None:
+            state.results[line.id] = value
+    return state
+
+
+def step(state: State, instruction: Instruction) -> Number | None:
+    """Change the state as one instruction does; the number of what it computes, None for a copy or for nothing."""
+    known = effects(instruction)
+    row = known.row
+    if isinstance(row, ControlRow):
+        if row.kind in _TIMING_ONLY:
+            return None
+        if row.kind in _BRANCHES:
+            state.condition = (instruction.mnemonic, *(state.register(u) for u in units_of(known.reads)))
+            return None
+        if row.kind in ("getpc", "setpc", "swappc", "call", "clock", "setvskip") or row.kind.startswith("gpr_idx"):
+            raise UnsupportedError(f"`{instruction}` does more than compute values; its block is not proved.")
+    bound = list(bind(instruction, row))
+    if _is_copy(state, instruction, known, bound):
+        return None
+    value = state.numbers.of(*_key(state, instruction, known, bound))
+    if isinstance(row, MemoryRow):
+        _access(state, instruction, row, value)
+    elif isinstance(row, ControlRow):  # barriers, cache control, messages, modes: nothing passes them
+        for name in (_LDS,) if row.kind == "barrier" and not state.publishes else (_MEMORY, _LDS):
+            state.memories[name] = state.numbers.of("behind", value, state.memory(name))
+    for index, unit in enumerate(_written(known, bound)):
+        _write(state, known, unit, state.numbers.of("result", value, index))
+    return value
+
+
+def _is_copy(state: State, instruction: Instruction, known: Effects, bound: list[tuple[Slot, Operand | None]]) -> bool:
+    """Hand the numbers of a copied source on to the destination."""
+    use = copied_use(instruction)
+    if use is None:
+        return False
+    source = bound[use][1]
+    target = next(operand for slot, operand in bound if slot.is_def)
+    assert isinstance(target, Reg)
+    if isinstance(source, Reg):
+        values = [_read(state, known, unit, lanes=True) for unit in range(source.first, source.first + source.count)]
+    else:
+        assert isinstance(source, Imm)
+        values = [state.numbers.of("constant", source.bits)]
+    if len(values) != target.count:
+        return False
+    for unit, value in zip(range(target.first, target.first + target.count), values, strict=True):
+        _write(state, known, unit, value)
+    return True
+
+
+def _key(
+    state: State, instruction: Instruction, known: Effects, bound: list[tuple[Slot, Operand | None]]
+) -> tuple[object, ...]:
+    """What the results of an instruction are a function of."""
+    moved = instruction.encoding if instruction.encoding in ("sdwa", "dpp", "e64_dpp") else ""
+    key: list[object] = [known.row.name, moved, tuple(sorted(instruction.modifiers.items())), state.register(MODE)]
+    lanes = isinstance(known.row, (LaneRow, MemoryRow)) and "dpp" not in moved and "cross_lane" not in known.row.tags
+    covered = 0
+    for slot, operand in bound:
+        if not slot.is_use:
+            continue
+        used = range(0)
+        if slot.hidden:
+            first, count = HIDDEN[slot.hidden]
+            used = range(first, first + count)
+        elif isinstance(operand, Reg):
+            used = range(operand.first, operand.first + operand.count)
+            key.append((operand.neg, operand.absolute, operand.sext))
+        elif isinstance(operand, Imm) and not (operand.neg or operand.absolute or operand.is_float):
+            key += [(False, False, False), state.numbers.of("constant", operand.bits)]
+        else:
+            key.append(operand)
+        for unit in used:
+            covered |= 1 << unit
+            key.append(_read(state, known, unit, lanes=lanes))
+    key += [(unit, state.register(unit)) for unit in units_of(known.reads & ~covered)]
+    if isinstance(known.row, MemoryRow):
+        key += [state.memory(name) for name in _memories(instruction, known.row)]
+    return tuple(key)
+
+
+def _read(state: State, known: Effects, unit: int, *, lanes: bool) -> Number:
+    value = state.register(unit)
+    if lanes and known.masked and unit >= VGPR_BASE:
+        return state.numbers.active(_exec(state), value)
+    return value
+
+
+def _written(known: Effects, bound: list[tuple[Slot, Operand | None]]) -> list[int]:
+    """Units written, in the order of the row's defs."""
+    written: list[int] = []
+    for slot, operand in bound:
+        if not slot.is_def:
+            continue
+        if slot.hidden:
+            first, count = HIDDEN[slot.hidden]
+            written += range(first, first + count)
+        elif isinstance(operand, Reg):
+            written += range(operand.first, operand.first + operand.count)
+    if sum(1 << u for u in set(written)) != known.writes:
+        raise UnsupportedError(f"The results of `{known.row.name}` are not all operands; its block is not proved.")
+    return written
+
+
+def _write(state: State, known: Effects, unit: int, value: Number) -> None:
+    if known.masked and unit >= VGPR_BASE:
+        value = state.numbers.merged(_exec(state), value, state.register(unit))
+    state.registers[unit] = value
+
+
+def _exec(state: State) -> Number:
+    return state.numbers.of("exec", *(state.register(u) for u in range(EXEC_LO, EXEC_LO + EXEC.bit_count())))
+
+
+def _access(state: State, instruction: Instruction, row: MemoryRow, value: Number) -> None:
+    """Loads leave memory alone; everything else, and a load to LDS, puts its memories behind it."""
+    touched = _memories(instruction, row)
+    if row.kind == "load":
+        touched = (_LDS,) if _LDS in touched and row.space is not Space.LDS and _to_lds(instruction, row) else ()
+    for name in touched:
+        state.memories[name] = state.numbers.of("behind", value, state.memory(name))
+
+
+def _memories(instruction: Instruction, row: MemoryRow) -> tuple[str, ...]:
+    if row.space is Space.LDS:
+        return (_LDS,)
+    if row.space is Space.FLAT or _to_lds(instruction, row):
+        return (_MEMORY, _LDS)
+    return (_MEMORY,)
+
+
+def _to_lds(instruction: Instruction, row: MemoryRow) -> bool:
+    return "lds" in instruction.modifiers or "lds_dma" in row.tags
