@@ -42,10 +42,11 @@ _KERNEL = """
     .rodata
     .p2align 6
     .amdhsa_kernel {name}
-        .amdhsa_next_free_vgpr 16
+        .amdhsa_next_free_vgpr {vgprs}
         .amdhsa_next_free_sgpr 32
         .amdhsa_user_sgpr_kernarg_segment_ptr 1
 {more}        .amdhsa_group_segment_fixed_size 512
+        .amdhsa_private_segment_fixed_size {private}
     .end_amdhsa_kernel
 """
 _ENTRY = """
@@ -58,9 +59,9 @@ _ENTRY = """
     .kernarg_segment_align: 8
     .kernarg_segment_size: 16
     .max_flat_workgroup_size: 256
-    .private_segment_fixed_size: 0
+    .private_segment_fixed_size: {private}
     .sgpr_count: 32
-    .vgpr_count: 16
+    .vgpr_count: {vgprs}
     .wavefront_size: 64
 """
 
@@ -80,14 +81,19 @@ def build(
     extra: str = "",
     debug: bool = False,
     link: tuple[str, ...] = (),
+    vgprs: int = 16,
+    private: int = 0,
 ) -> bytes:
-    """A linked code object with kernels k0, k1, ... of these codes; `extra` is more assembly, `link` linker flags."""
+    """A linked code object with kernels k0, k1, ... of these codes; `extra` is more assembly, `link` linker flags.
+
+    `vgprs` above 16 are AGPRs; `private` is scratch memory of a work-item in bytes.
+    """
     names = [f"k{i}" for i in range(len(codes))]
     source = [f'    .amdgcn_target "amdgcn-amd-amdhsa--{target}"']
     more = _more(target, preload)
-    source += [_KERNEL.format(name=n, code=c, more=more) for n, c in zip(names, codes, strict=True)]
+    source += [_KERNEL.format(name=n, code=c, more=more, vgprs=vgprs, private=private) for n, c in zip(names, codes, strict=True)]
     source += [extra, "    .amdgpu_metadata", "---", "amdhsa.version: [1, 2]", "amdhsa.kernels:"]
-    source += [_ENTRY.format(name=n) for n in names]
+    source += [_ENTRY.format(name=n, vgprs=vgprs, private=private) for n in names]
     source += ["...", ".end_amdgpu_metadata", ""]
     tools = Toolchain.find()
     with tempfile.TemporaryDirectory() as folder:

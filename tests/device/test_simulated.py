@@ -11,7 +11,7 @@ from small_objects import build
 
 class SimulatorSuite(DeviceConformance):
     def assemble(self, code):
-        return build(code)
+        return build(code, vgprs=24, private=64)
 
     def test_an_opcode_without_a_row_is_named(self):
         data = build("v_mqsad_pk_u16_u8 v[6:7], v[6:7], v9, v[10:11]\ns_endpgm")

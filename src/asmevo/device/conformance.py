@@ -12,7 +12,7 @@ import numpy as np
 
 from asmevo.codeobject import CodeObject
 from asmevo.device.contract import Device, RunLimits, Status
-from asmevo.launch import Buffer, Field, Integers, Launch, MemoryImage, build_image
+from asmevo.launch import POISONS, Buffer, Field, Integers, Launch, MemoryImage, build_image
 from asmevo.verdict import InputError
 
 ADD_ONE = """
@@ -42,6 +42,43 @@ STRAY = """
 """
 """Stores far outside of everything."""
 
+UNWRITTEN = """
+    s_cselect_b32 s9, 1, 0
+    s_mov_b32 s10, vcc_hi
+    s_mov_b32 s11, m0
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    s_lshl_b32 s6, s2, 8
+    v_lshlrev_b32_e32 v1, 2, v0
+    v_mov_b32_e32 v2, s6
+    v_accvgpr_read_b32 v6, a3
+    ds_read_b32 v7, v1
+    scratch_load_dword v8, off, off offset:4
+    v_mov_b32_e32 v9, s8
+    v_mov_b32_e32 v10, s10
+    v_mov_b32_e32 v11, s11
+    v_mov_b32_e32 v12, s9
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+    global_store_dword v2, v5, s[4:5]
+    global_store_dword v2, v6, s[4:5] offset:4
+    global_store_dword v2, v7, s[4:5] offset:8
+    global_store_dword v2, v8, s[4:5] offset:12
+    global_store_dword v2, v9, s[4:5] offset:16
+    global_store_dword v2, v10, s[4:5] offset:20
+    global_store_dword v2, v11, s[4:5] offset:24
+    global_store_dword v2, v12, s[4:5] offset:28
+    s_waitcnt vmcnt(0)
+    s_mov_b32 s8, 1
+    s_mov_b64 vcc, 1
+    s_mov_b32 m0, 1
+    v_mov_b32_e32 v5, 1
+    v_accvgpr_write_b32 a3, 1
+    ds_write_b32 v1, v5
+    scratch_store_dword off, v5, off offset:4
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+    s_endpgm
+"""
+"""Each workgroup stores a VGPR, an AGPR, LDS, scratch, an SGPR, VCC, M0 and SCC that nobody wrote, then writes them."""
+
 
 def launch_of(groups: int = 4) -> Launch:
     """A launch of the kernels above."""
@@ -63,7 +100,10 @@ class DeviceConformance(ABC):
 
     @abstractmethod
     def assemble(self, code: str) -> bytes:
-        """An object with one kernel `k0(p: pointer, n: i32)` of this code; workgroup id in s2, kernarg in s[0:1]."""
+        """An object with one kernel `k0(p: pointer, n: i32)` of this code; workgroup id in s2, kernarg in s[0:1].
+
+        It has at least 16 VGPRs, 8 AGPRs, 12 SGPRs, 256 bytes of LDS and 8 bytes of scratch for each work-item.
+        """
 
     def image(self, code: str, launch: Launch) -> MemoryImage:
         return build_image(launch, CodeObject.parse(self.assemble(code)))
@@ -100,6 +140,20 @@ class DeviceConformance(ABC):
         for image in images:
             assert device.run(module, launch, image).done
         assert np.array_equal(images[0].data, images[1].data)
+
+    def test_what_nobody_wrote_is_poison_in_every_workgroup(self) -> None:
+        """An edit that drops the only write of a register must show under one of the two poisons."""
+        device, launch = self.device(), launch_of(3)
+        data = self.assemble(UNWRITTEN)
+        module, obj = device.load(data), CodeObject.parse(data)
+        flags: set[int] = set()
+        for poison in POISONS:
+            image = build_image(launch, obj, poison=poison)
+            assert device.run(module, launch, image).done
+            stored = image.buffer("p").reshape(3, 64)[:, :8].view(np.uint32)
+            assert (stored[:, :7] == poison * 0x01010101).all(), stored
+            flags.update(stored[:, 7].tolist())
+        assert flags == {0, 1}
 
     def test_an_endless_loop_ends(self) -> None:
         device, launch = self.device(), launch_of()

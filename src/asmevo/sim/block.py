@@ -38,8 +38,8 @@ from asmevo.verdict import UnsupportedError
 ENTRY = "block"
 """Name of the function of a block: `i32 block(ptr state)`; it returns FALL or JUMP."""
 
-_SKIPPED = (Pipe.VALU, Pipe.MFMA, Pipe.VMEM, Pipe.LDS)
-"""Pipes whose instructions `s_setvskip` turns off."""
+VECTOR_PIPES = (Pipe.VALU, Pipe.MFMA, Pipe.VMEM, Pipe.LDS)
+"""Pipes whose instructions lanes execute: without an active one, or under `s_setvskip`, they do next to nothing."""
 
 
 def block_module(instructions: Sequence[Instruction], offsets: Sequence[int], variant: int, options: Options) -> Module:
@@ -72,7 +72,7 @@ class _BlockEmitter:
 
     def emit(self, instruction: Instruction, at: int, end: int) -> None:
         row = row_of(instruction)
-        if self.variant == SKIP and row.pipe in _SKIPPED:
+        if self.variant == SKIP and row.pipe in VECTOR_PIPES:
             return
         self.floats.want(wanted_mode(row))
         if isinstance(row, ControlRow) and row.kind == "gpr_idx_on":

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.codeobject import Descriptor
-from asmevo.isa.registers import MODE
+from asmevo.isa.registers import EXEC_LO, MODE, SCC
 from asmevo.sim.layout import LANES, UNITS
 from asmevo.verdict import UnsupportedError
 
@@ -18,21 +18,27 @@ class EntryState:
     """What differs from wave to wave is the workgroup id, the work-item ids and which lanes exist."""
 
     scalars: NDArray[np.uint32]
-    """[UNITS] initial scalar units, without workgroup ids."""
+    """[UNITS] initial scalar units, without workgroup ids. What the ABI leaves open is poison."""
     id_units: tuple[int, int, int]
     """Scalar units of the workgroup ids x, y and z; -1 where the kernel does not want it."""
+    info_unit: int
+    """Scalar unit of the workgroup info; -1 where the kernel does not want it."""
     items: NDArray[np.uint32]
     """[waves, LANES] packed work-item ids for v0."""
     lanes: NDArray[np.uint64]
     """[waves] EXEC."""
 
 
-def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int]) -> EntryState:
+def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int], poison: int) -> EntryState:
     """State at the entry for a workgroup of `block` work-items whose arguments are at device address `kernarg`.
 
-    The kernel starts at its entry also when it declares preloaded arguments: there it finds code that loads them.
+    `poison` is the byte in every scalar register that the ABI does not define: SGPRs that are no argument, VCC, M0,
+    FLAT_SCRATCH and the addresses of runtime structures, which do not exist here. SCC is its lowest bit. The kernel
+    starts at its entry also when it declares preloaded arguments: there it finds code that loads them.
     """
-    scalars = np.zeros(UNITS, np.uint32)
+    scalars = np.full(UNITS, poison * 0x01010101, np.uint32)
+    scalars[SCC] = poison & 1
+    scalars[EXEC_LO : EXEC_LO + 2] = 0  # set for each wave
     scalars[MODE] = _mode(descriptor)
     unit = 0
     for wanted, count, values in (
@@ -52,7 +58,8 @@ def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int
     for wanted in (descriptor.workgroup_id_x, descriptor.workgroup_id_y, descriptor.workgroup_id_z):
         ids.append(unit if wanted else -1)
         unit += wanted
-    return EntryState(scalars, (ids[0], ids[1], ids[2]), _items(block), _lanes(block))
+    info = unit if descriptor.workgroup_info else -1
+    return EntryState(scalars, (ids[0], ids[1], ids[2]), info, _items(block), _lanes(block))
 
 
 def _mode(descriptor: Descriptor) -> int:

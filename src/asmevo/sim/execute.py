@@ -11,10 +11,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from asmevo.isa import row_of
+from asmevo.sim.block import VECTOR_PIPES
 from asmevo.sim.entry import entry_state
 from asmevo.sim.executable import Executable
-from asmevo.sim.layout import ALL_DONE, FAULTED, FAULTS, LIMIT, MISSING, PARTIAL, TRACE_FULL, VARIANTS
-from asmevo.sim.results import Execution, Limits
+from asmevo.sim.layout import ALL_DONE, COUNTERS, FAULTED, FAULTS, FULL, IDLE, LIMIT, MISSING, PARTIAL, TRACE_FULL
+from asmevo.sim.results import Execution, Limits, WaveOrder
 from asmevo.sim.traces import TraceCollector
 from asmevo.sim.worker import Entry, Shared, Worker, native_entry
 from asmevo.verdict import Finding, InputError
@@ -55,11 +57,13 @@ def execute(
     workgroups: Sequence[int] | None = None,
     trace: bool = False,
     threads: int = 1,
+    wave_order: WaveOrder = WaveOrder.ASCENDING,
 ) -> Execution:
     """Run workgroups of a launch on a memory image, which it changes.
 
-    `workgroups` are linear numbers, x fastest; None runs the whole grid. Registers and LDS start as the image's poison
-    byte. One thread gives the same result every time; with more, the order of atomics depends on the machine.
+    `workgroups` are linear numbers, x fastest; None runs the whole grid, and they start in the order given. Registers
+    that the ABI does not define, LDS and scratch start as the image's poison byte in every workgroup. One thread gives
+    the same result every time; with more, the order of atomics depends on the machine.
     """
     started = time.process_time()
     limits = limits or Limits()
@@ -77,8 +81,9 @@ def execute(
         quantum=limits.quantum,
         fill=image.poison * 0x01010101,
         trace=trace,
+        wave_order=wave_order,
     )
-    entry = entry_state(descriptor, image.kernarg_address, launch.block)
+    entry = entry_state(descriptor, image.kernarg_address, launch.block, image.poison)
     lds = descriptor.lds_size + launch.dynamic_lds
     function = executable.cache.function("sim_run")
     workers = [
@@ -135,7 +140,7 @@ class _Driver:
 
     def _finding(self) -> Finding:
         worker = self.worker
-        number = worker.get("current")
+        number = worker.current
         chunk = self.executable.chunks[worker.wave(number, "chunk")]
         line = self.executable.program.lines[chunk.first + worker.wave(number, "fault_at")]
         kind = FAULTS[worker.wave(number, "fault")]
@@ -162,18 +167,25 @@ _MESSAGES = {
 
 
 def _account(executable: Executable, drivers: Sequence[_Driver], seconds: float) -> Execution:
-    counts = sum((d.worker.counts for d in drivers), np.zeros((VARIANTS, len(executable.chunks)), np.int64))
+    counts = sum((d.worker.counts for d in drivers), np.zeros((COUNTERS, len(executable.chunks)), np.int64))
     lengths = drivers[0].worker.shared.lengths
     lines = executable.program.lines
     line_counts: dict[int, int] = {}
     partial: set[int] = set()
-    for chunk, times, masked in zip(executable.chunks, counts.sum(axis=0), counts[PARTIAL], strict=True):
+    active: set[int] = set()
+    for chunk, row in zip(executable.chunks, counts.T, strict=True):
+        times = int(row.sum())
         if not times:
             continue
-        ids = [line.id for line in lines[chunk.first : chunk.last]]
-        line_counts |= dict.fromkeys(ids, int(times))
-        if masked:
+        part = lines[chunk.first : chunk.last]
+        ids = [line.id for line in part]
+        line_counts |= dict.fromkeys(ids, times)
+        if row[PARTIAL] or row[IDLE]:
             partial.update(ids)
+        if row[FULL] or row[PARTIAL]:
+            active.update(ids)
+        else:
+            active.update(line.id for line in part if row_of(line.instruction).pipe not in VECTOR_PIPES)
     failed = next((d for d in drivers if d.status != "done"), drivers[0])
     return Execution(
         failed.status,
@@ -181,6 +193,7 @@ def _account(executable: Executable, drivers: Sequence[_Driver], seconds: float)
         int(counts.sum(axis=0) @ lengths),
         line_counts,
         frozenset(partial),
+        frozenset(active),
         tuple(t for d in drivers for t in d.traces.traces(executable.chunks)),
         seconds,
     )

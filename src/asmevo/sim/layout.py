@@ -22,6 +22,9 @@ GUARD = 64
 VARIANTS = 3
 FULL, PARTIAL, SKIP = range(VARIANTS)
 """Versions of a block: EXEC all ones; any EXEC; vector instructions skipped (`s_setvskip`)."""
+IDLE = VARIANTS
+"""Row of the counters for executions of the PARTIAL version in which no lane was active."""
+COUNTERS = VARIANTS + 1
 
 PANEL_SLOTS = 32
 PANEL = 8 * LANES * 4
@@ -84,9 +87,10 @@ RUNNING, WAITING, ENDED = range(3)
 
 WORKER, WORKER_BYTES = _fields(
     0,
-    waves="ptr",  # pointers to the wave states
+    waves="ptr",  # pointers to the wave states, by number
+    turns="ptr",  # the same pointers in the order in which waves have their turns
     wave_count="i32",
-    current="i32",  # wave that runs
+    current="i32",  # turn of the wave that runs
     active="i32",  # whether a workgroup is under way
     request="i32",  # block that is not compiled yet
     variant="i32",
@@ -95,7 +99,7 @@ WORKER, WORKER_BYTES = _fields(
     quantum="i64",
     blocks="i64",
     functions="ptr",  # [VARIANTS][blocks] entry points or null
-    counts="ptr",  # [VARIANTS][blocks] i64
+    counts="ptr",  # [COUNTERS][blocks] i64
     successors="ptr",  # [blocks][2] i32
     lengths="ptr",  # [blocks] i32
     kinds="ptr",  # [blocks] i32
@@ -111,15 +115,18 @@ WORKER, WORKER_BYTES = _fields(
     id_x="i32",  # scalar unit of the workgroup id, or -1
     id_y="i32",
     id_z="i32",
+    id_info="i32",  # scalar unit of the workgroup info, or -1
     grid_x="i32",
     grid_y="i32",
     entry="i32",  # first block
     items="ptr",  # [waves][64] i32: v0
     lanes="ptr",  # [waves] i64: EXEC
-    fill="i32",  # initial value of registers and LDS
+    fill="i32",  # initial value of vector registers, LDS and scratch
     vgprs="i32",  # registers to fill
     agprs="i32",
     lds_bytes="i32",
+    private="ptr",  # scratch memory of all waves
+    private_bytes="i64",
 )
 
 FALL, JUMP = 0, 1

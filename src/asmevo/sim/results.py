@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.verdict import Finding
+
+
+class WaveOrder(StrEnum):
+    """Which wave of a workgroup has its turn first. Correct code leaves the same in every order."""
+
+    ASCENDING = "ascending"
+    DESCENDING = "descending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,8 @@ class Execution:
     """Line id to the number of times a wave executed it."""
     line_partial: frozenset[int]
     """Ids of lines that were executed with some lanes switched off."""
+    lines_active: frozenset[int]
+    """Ids of lines whose execution counts: vector and memory instructions that some lane executed, and all others."""
     traces: tuple[WaveTrace, ...] = ()
     cpu_seconds: float = field(default=0.0, compare=False)
     """CPU time of this process, compilation included."""

@@ -13,6 +13,7 @@ from asmevo.sim import layout
 from asmevo.sim.entry import EntryState
 from asmevo.sim.executable import Executable
 from asmevo.sim.layout import LANES, PANEL, PANEL_SLOTS, ROW, WAVE, WAVE_BYTES, WORKER, WORKER_BYTES
+from asmevo.sim.results import WaveOrder
 from asmevo.sim.runtime.addresses import OFFSETS
 
 _TYPES = {"i32": np.int32, "i64": np.int64, "ptr": np.uint64}
@@ -55,15 +56,17 @@ class Worker:
         descriptor = executable.program.kernel.descriptor
         self._private_size = descriptor.private_size
         self.states = aligned(layout.GUARD + waves * WAVE_BYTES)
+        self.states[:] = shared.fill & 0xFF  # also what no register of the descriptor's covers
         self.context = aligned(WORKER_BYTES)
         self.lds = aligned(-(-max(lds_bytes, 1) // ROW) * ROW)
-        self.counts = np.zeros((layout.VARIANTS, blocks), np.int64)
+        self.counts = np.zeros((layout.COUNTERS, blocks), np.int64)
         self.trace = np.zeros(_TRACE_BLOCKS if shared.trace else 0, np.int32)
         self._scratch = aligned(3 * OFFSETS)
         self._panels = aligned(PANEL_SLOTS * PANEL + _COPY_REGISTERS * ROW)
-        self._private = aligned(waves * LANES * max(self._private_size, 1))
+        self._private = aligned(-(-waves * LANES * self._private_size // 64) * 64)
         first = self.states.ctypes.data + layout.GUARD
         self._pointers = np.array([first + n * WAVE_BYTES for n in range(waves)], np.uint64)
+        self._turns = self._pointers[::-1].copy() if shared.wave_order is WaveOrder.DESCENDING else self._pointers
         self._entry = entry
         self._memory = memory
         for n in range(waves):
@@ -80,6 +83,7 @@ class Worker:
         agprs = max(0, descriptor.vgpr_alloc - descriptor.accum_offset)
         self._set(
             waves=self._pointers.ctypes.data,
+            turns=self._turns.ctypes.data,
             wave_count=waves,
             flush=int(executable.options.flush),
             limit=shared.limit,
@@ -101,6 +105,7 @@ class Worker:
             id_x=entry.id_units[0],
             id_y=entry.id_units[1],
             id_z=entry.id_units[2],
+            id_info=entry.info_unit,
             grid_x=shared.grid[0],
             grid_y=shared.grid[1],
             entry=executable.entry,
@@ -110,6 +115,8 @@ class Worker:
             vgprs=min(descriptor.accum_offset, descriptor.vgpr_alloc),
             agprs=agprs,
             lds_bytes=len(self.lds),
+            private=self._private.ctypes.data,
+            private_bytes=len(self._private),
         )
 
     @property
@@ -132,6 +139,12 @@ class Worker:
     def get(self, name: str) -> int:
         """A field of the context."""
         return int(self._cell(self.context, WORKER[name])[0])
+
+    @property
+    def current(self) -> int:
+        """Number of the wave that runs."""
+        first = self.states.ctypes.data + layout.GUARD
+        return (int(self._turns[self.get("current")]) - first) // WAVE_BYTES
 
     def wave(self, number: int, name: str) -> int:
         """A field of a wave's state."""
@@ -158,11 +171,13 @@ class Shared:
         quantum: int,
         fill: int,
         trace: bool,
+        wave_order: WaveOrder,
     ) -> None:
         chunks = executable.chunks
         self.grid = grid
         self.workgroups = workgroups
         self.limit, self.quantum, self.fill, self.trace = limit, quantum, fill, trace
+        self.wave_order = wave_order
         self.successors = np.array([c.successors for c in chunks], np.int32)
         self.lengths = np.array([c.last - c.first for c in chunks], np.int32)
         self.kinds = np.array([c.kind for c in chunks], np.int32)

@@ -14,6 +14,7 @@ from asmevo.sim.layout import (
     ENDED,
     FAULTED,
     FULL,
+    IDLE,
     LIMIT,
     MISSING,
     NEXT,
@@ -41,13 +42,17 @@ def define(module: Module) -> None:
     _run(module)
 
 
-def _fill(f: Builder, start: str, rows: str, value: str) -> None:
-    """Fill `rows` registers from `start` with an i32."""
-    with f.when(f.i32("icmp sgt", rows, 0)):
+def _fill(f: Builder, start: str, groups: str, value: str) -> None:
+    """Fill `groups` times 64 bytes from `start` with an i32."""
+    with f.when(f.i64("icmp sgt", groups, 0)):
         vector = f.splat(value, "i32", 16)
-        groups = f.i64("mul", f.cast("zext", rows, "i32", "i64"), ROW // 64)
         with f.loop(groups) as group:
             f.store("<16 x i32>", vector, f.at(start, group, 64), 64)
+
+
+def _groups(f: Builder, rows: str) -> str:
+    """64-byte groups of so many registers."""
+    return f.i64("mul", f.cast("zext", rows, "i32", "i64"), ROW // 64)
 
 
 def _start(module: Module) -> None:
@@ -66,11 +71,17 @@ def _start(module: Module) -> None:
             with f.when(f.i32("icmp sge", unit, 0)):
                 place = f.at(f.at("%wave", scalar_offset(0)), f.cast("sext", unit, "i32", "i64"), 4)
                 f.store("i32", value, place, 4)
+        info = worker_field(f, "%worker", "id_info")
+        with f.when(f.i32("icmp sge", info, 0)):
+            first = f.cast("zext", f.i64("icmp eq", "%number", 0), "i1", "i32")
+            size = worker_field(f, "%worker", "wave_count")
+            place = f.at(f.at("%wave", scalar_offset(0)), f.cast("sext", info, "i32", "i64"), 4)
+            f.store("i32", f.i32("or", f.i32("shl", first, 31), size), place, 4)
         active = f.load("i64", f.at(worker_field(f, "%worker", "lanes"), "%number", 8), 8)
         f.store("i64", active, f.at("%wave", scalar_offset(EXEC_LO)), 4)
         fill = worker_field(f, "%worker", "fill")
-        _fill(f, f.at("%wave", VECTOR_BASE), worker_field(f, "%worker", "vgprs"), fill)
-        _fill(f, f.at("%wave", register_offset(512)), worker_field(f, "%worker", "agprs"), fill)
+        _fill(f, f.at("%wave", VECTOR_BASE), _groups(f, worker_field(f, "%worker", "vgprs")), fill)
+        _fill(f, f.at("%wave", register_offset(512)), _groups(f, worker_field(f, "%worker", "agprs")), fill)
         items = f.at(worker_field(f, "%worker", "items"), "%number", ROW)
         with f.loop(ROW // 64) as group:
             f.store("<16 x i32>", f.load("<16 x i32>", f.at(items, group, 64), 4), f.at("%wave", group, 64), 64)
@@ -96,7 +107,8 @@ def _wave(module: Module) -> None:
         f.start(head)
         chunk = wave_field(f, "%wave", "chunk")
         block = f.cast("zext", chunk, "i32", "i64")
-        full = f.i64("icmp eq", f.load("i64", f.at("%wave", scalar_offset(EXEC_LO)), 4), -1)
+        active = f.load("i64", f.at("%wave", scalar_offset(EXEC_LO)), 4)
+        full = f.i64("icmp eq", active, -1)
         skipping = f.i32("icmp ne", wave_field(f, "%wave", "vskip"), 0)
         variant = f.choose(skipping, "i64", str(SKIP), f.choose(full, "i64", str(FULL), str(PARTIAL)))
         index = f.i64("add", f.i64("mul", variant, blocks), block)
@@ -107,7 +119,9 @@ def _wave(module: Module) -> None:
             f.do(f"ret i32 {MISSING}")
         with f.when(tracing):
             _trace(f, trace, trace_size, chunk)
-        counter = f.at(table["counts"], index, 8)
+        idle = f.let(f"and i1 {f.i64('icmp eq', variant, PARTIAL)}, {f.i64('icmp eq', active, 0)}")
+        row = f.choose(idle, "i64", f.i64("add", f.i64("mul", blocks, IDLE), block), index)
+        counter = f.at(table["counts"], row, 8)
         f.store("i64", f.i64("add", f.load("i64", counter, 8), 1), counter, 8)
         length = f.cast("zext", f.load("i32", f.at(table["lengths"], block, 4), 4), "i32", "i64")
         count = f.i64("add", wave_field(f, "%wave", "count"), length)
@@ -152,7 +166,7 @@ def _run(module: Module) -> None:
     with module.function("sim_run", "i32", {"worker": "ptr"}) as f:
         saved = f.call("i64", "sim_float_get")
         f.call("void", "sim_float_mode", f"i32 {worker_field(f, '%worker', 'flush')}")
-        waves, count = worker_field(f, "%worker", "waves"), worker_field(f, "%worker", "wave_count")
+        waves, count = worker_field(f, "%worker", "turns"), worker_field(f, "%worker", "wave_count")
         result = f.variable("i32", "0")
         head, turn, leave = f.fresh("head"), f.fresh("turn"), f.fresh("leave")
         f.jump(head)
@@ -196,9 +210,10 @@ def _next_workgroup(f: Builder, result: Variable, leave: str) -> None:
     with f.loop(count) as number:
         wave = f.load("ptr", f.at(waves, number, 8), 8)
         f.call("void", "sim_start", "ptr %worker", f"ptr {wave}", f"i64 {number}", f"i32 {workgroup}")
-    first = f.load("ptr", waves, 8)
-    lds = wave_field(f, first, "lds")
-    _fill(f, lds, f.i32("udiv", worker_field(f, "%worker", "lds_bytes"), ROW), worker_field(f, "%worker", "fill"))
+    lds, fill = wave_field(f, f.load("ptr", waves, 8), "lds"), worker_field(f, "%worker", "fill")
+    _fill(f, lds, _groups(f, f.i32("udiv", worker_field(f, "%worker", "lds_bytes"), ROW)), fill)
+    private = f.i64("udiv", worker_field(f, "%worker", "private_bytes"), 64)
+    _fill(f, worker_field(f, "%worker", "private"), private, fill)
     set_worker_field(f, "%worker", "active", "1")
     set_worker_field(f, "%worker", "current", "0")
 
