@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from asmevo.isa import Instruction, Reg
-from asmevo.isa.registers import AGPR_BASE, VGPR_BASE
+from asmevo.isa.registers import AGPR_BASE, SGPR_COUNT, UNNUMBERED_SGPRS, VGPR_BASE
 from asmevo.program import Program
 from asmevo.verdict import Check, Finding, Verdict
-
-_SGPRS = 102
-"""SGPRs with numbers; the encodings behind them are specials."""
 
 
 def resources(k0: Program, candidate: Program) -> Check:
@@ -20,7 +17,7 @@ def resources(k0: Program, candidate: Program) -> Check:
     granted = {
         "v": descriptor.accum_offset,
         "a": max(descriptor.vgpr_alloc - descriptor.accum_offset, 0),
-        "s": descriptor.sgpr_alloc,
+        "s": min(SGPR_COUNT, descriptor.sgpr_alloc - UNNUMBERED_SGPRS),
     }
     before = _highest(k0)
     findings: list[Finding] = []
@@ -59,5 +56,5 @@ def _registers(instruction: Instruction) -> Iterator[tuple[str, int]]:
             yield "a", end - AGPR_BASE
         elif operand.first >= VGPR_BASE:
             yield "v", end - VGPR_BASE
-        elif end <= _SGPRS:
+        elif end <= SGPR_COUNT:
             yield "s", end

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from asmevo.isa import Instruction, effects
+from asmevo.isa.encoding import BRANCH_RANGE
 from asmevo.isa.limits import limits_of
 from asmevo.program import Line, Program, control_kind
 from asmevo.verdict import Finding
@@ -49,7 +50,7 @@ def shape_findings(k0: Program, candidate: Program) -> Iterator[Finding]:
     if candidate.block_of[candidate.entry] != k0.block_of[k0.entry]:
         yield Finding("shape.entry", "The kernel begins in another block than K0.", line=candidate.entry)
     yield from _ends(candidate)
-    yield from _ranges(candidate, limits.branch_min, limits.branch_max)
+    yield from _ranges(candidate)
 
 
 def _ends(candidate: Program) -> Iterator[Finding]:
@@ -63,16 +64,17 @@ def _ends(candidate: Program) -> Iterator[Finding]:
             yield Finding("shape.end", message, line=last.id)
 
 
-def _ranges(candidate: Program, low: int, high: int) -> Iterator[Finding]:
+def _ranges(candidate: Program) -> Iterator[Finding]:
     """Branches whose target is out of reach, with unassembled instructions counted as long ones."""
     sizes = [_LONGEST if line.words is None else len(line.words) for line in candidate.lines]
     starts = list(accumulate(sizes, initial=0))
+    low, high = BRANCH_RANGE[0], BRANCH_RANGE[-1]
     if starts[-1] <= 4 * high:
         return
     for position, line in enumerate(candidate.lines):
         if line.target is None:
             continue
         distance = (starts[candidate.position[line.target]] - starts[position + 1]) // 4
-        if not low <= distance <= high:
+        if distance not in BRANCH_RANGE:
             message = f"Line {line.id}, `{line.instruction}`, goes {distance} dwords; a branch reaches {low} to {high}."
             yield Finding("shape.branch", message, line=line.id)

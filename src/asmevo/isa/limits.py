@@ -1,7 +1,6 @@
-"""What one wave, one workgroup and one instruction may use at most, for each target.
+"""What one wave and one workgroup may use at most, for each target.
 
-Sources: LLVM 22 `AMDGPUBaseInfo.cpp` (granules, waves by registers), `AMDGPUUsage` (descriptor fields rsrc1 to
-rsrc3), the assembler's own refusals (offset widths, register ranges).
+Source: LLVM 22 `AMDGPUBaseInfo.cpp` (granules, waves by registers).
 """
 
 from __future__ import annotations
@@ -13,34 +12,18 @@ from asmevo.verdict import UnsupportedError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetLimits:
-    """Limits of one target. Sizes in bytes, registers in 32-bit registers of a lane (or of the wave, for SGPRs)."""
+    """Limits of one target. Sizes in bytes, registers in 32-bit registers of a lane."""
 
     target: str
     lds: int
     """LDS of a compute unit, and at most of one workgroup."""
     lds_granule: int
-    vgprs: int = 256
-    """Architectural VGPRs of a wave; the same number of AGPRs."""
     registers: int = 512
     """VGPRs and AGPRs of a wave together; also the registers of a SIMD for each lane slot."""
     register_granule: int = 8
-    accum_granule: int = 4
-    sgprs: int = 102
-    """SGPRs an instruction can name by number; VCC and other specials are on top."""
     waves_per_simd: int = 8
     simds: int = 4
-    max_workgroup: int = 1024
-    """Work-items of a workgroup."""
     wave_size: int = 64
-    branch_min: int = -32768
-    """In dwords, from the instruction after the branch."""
-    branch_max: int = 32767
-    nop_max: int = 15
-    """Largest operand of `s_nop`; it gives one wait state more than its operand."""
-    vmcnt_max: int = 63
-    """Largest value of the counter's field in `s_waitcnt`: no wait."""
-    lgkmcnt_max: int = 15
-    expcnt_max: int = 7
 
     def waves_by_registers(self, count: int) -> int:
         """Waves a SIMD can hold when each is granted `count` vector registers, AGPRs included; 0 if none fits.

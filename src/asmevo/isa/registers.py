@@ -16,6 +16,9 @@ RegSet: TypeAlias = int
 VCC_LO, VCC_HI, M0, EXEC_LO, EXEC_HI = 106, 107, 124, 126, 127
 SCC, MODE = 128, 129
 VGPR_BASE, AGPR_BASE, UNIT_COUNT = 256, 512, 768
+SGPR_COUNT, UNNUMBERED_SGPRS = 102, 6
+"""SGPRs that gfx9 has numbers for, and those of an allocation that no number reaches: its last ones are flat_scratch,
+xnack_mask and VCC (LLVM `getNumExtraSGPRs`, targets with architected flat scratch)."""
 
 NAMED: dict[str, tuple[int, int]] = {
     "vcc": (VCC_LO, 2),

@@ -27,6 +27,8 @@ _HWREG_NUMBER = {
     "HW_REG_MODE": 1, "HW_REG_STATUS": 2, "HW_REG_TRAPSTS": 3, "HW_REG_HW_ID": 4, "HW_REG_GPR_ALLOC": 5,
     "HW_REG_LDS_ALLOC": 6, "HW_REG_IB_STS": 7, "HW_REG_SH_MEM_BASES": 15, "HW_REG_XCC_ID": 20,
 }  # fmt: skip
+NOP_MAX = 15
+"""Largest operand of `s_nop`, which has 4 bits; it gives one wait state more."""
 _PASSES = {"xdl": (2, 4, 8, 16), "sgemm": (2, 8, 16)}
 
 
@@ -64,11 +66,11 @@ def roles(instruction: Instruction) -> Roles:
 
 
 def wait_states(instruction: Instruction) -> int:
-    """Wait states it gives: 1, or N+1 for `s_nop N`, whose operand has 4 bits."""
+    """Wait states it gives: 1, or N+1 for `s_nop N`."""
     if instruction.base != "s_nop":
         return 1
     operand = instruction.operands[0]
-    return (getattr(operand, "bits", 0) & 15) + 1
+    return (getattr(operand, "bits", 0) & NOP_MAX) + 1
 
 
 def _merge(found: Iterator[tuple[str, RegSet]]) -> tuple[tuple[str, RegSet], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from asmevo.edit import Edit, apply_all
+from asmevo.isa.roles import NOP_MAX
 from asmevo.program import Block, Program
 from asmevo.strategies.arrange import Item, arrange
 from asmevo.strategies.context import Analyses
@@ -12,8 +13,8 @@ from asmevo.verdict import InputError
 
 ROUNDS = 8
 """Rounds of inserting nops until no pair of instructions is too close."""
-NOP_LIMIT = 16
-"""Wait states of the longest `s_nop`."""
+_LONGEST_NOP = NOP_MAX + 1
+"""Wait states."""
 
 
 def with_waits(analyses: Analyses, block: Block, order: Sequence[int]) -> list[Item] | None:
@@ -67,7 +68,7 @@ def _insert_nops(items: list[Item], lacking: Mapping[int, int]) -> bool:
         at = items.index(item)
         if not isinstance(item, int) or item not in lacking or at < quiet_until:
             continue
-        quiet_until = at + NOP_LIMIT + 4  # what follows closely may have been helped by this one
+        quiet_until = at + _LONGEST_NOP + 4  # what follows closely may have been helped by this one
         _pause(items, at, lacking[item])
         found = True
     return found
@@ -81,8 +82,8 @@ def _pause(items: list[Item], at: int, states: int) -> None:
         at -= 1
         del items[at]
     while states > 0:
-        items.insert(at, f"s_nop {min(states, NOP_LIMIT) - 1}")
-        states -= NOP_LIMIT
+        items.insert(at, f"s_nop {min(states, _LONGEST_NOP) - 1}")
+        states -= _LONGEST_NOP
 
 
 def _insert_at_ends(items: Mapping[int, list[Item]], states: int) -> None:
