@@ -18,7 +18,8 @@ def coverage(
     proofs: Sequence[BlockProof] = (),
 ) -> Check:
     """Every edited or moved line of the candidate, every deleted line of K0, and every line that sees a value which may
-    differ from K0's, was executed by some launch. Lines of blocks that `proofs` show equal need no launch.
+    differ from K0's, was executed by some launch. Lines of blocks that `proofs` show equal need no launch, but even a
+    proof does not stand where nothing ran at all.
 
     `executed` and `k0_executed` hold positions in the candidate's and in K0's program.
     """
@@ -46,6 +47,8 @@ def _missing(
     proved: Set[int],
     tainted: Set[int],
 ) -> Iterator[Finding]:
+    if not executed:
+        yield Finding("coverage.nothing", "No launch executed any line of the candidate.", Severity.WARNING)
     for what, positions in (("edited", changed.edited), ("moved", changed.moved)):
         for position in positions:
             line = candidate.lines[position]
