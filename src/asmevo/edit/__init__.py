@@ -3,6 +3,7 @@
 from asmevo.edit.basic import Delete, Insert, Reorder, Replace
 from asmevo.edit.edit import Edit, Fields, apply_all, from_json, register
 from asmevo.edit.forward import Forward
+from asmevo.edit.rewrite import Rewrite
 from asmevo.edit.window import Window
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Insert",
     "Reorder",
     "Replace",
+    "Rewrite",
     "Window",
     "apply_all",
     "from_json",
