@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 
 from asmevo.codeobject.containers import Container
-from asmevo.codeobject.targets import HANDLED
+from asmevo.targets import HANDLED
 from asmevo.verdict import InputError
 from benchmarks.generated import clang_objects, triton_objects
 from benchmarks.wheels import AITER, BITSANDBYTES, MOJOLEARN, Wheel, fetch_wheel

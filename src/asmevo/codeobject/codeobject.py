@@ -23,7 +23,8 @@ from asmevo.codeobject.elf import (
     Symbol,
 )
 from asmevo.codeobject.metadata import Argument, KernelEntry, decode_metadata, kernel_entries
-from asmevo.codeobject.targets import HANDLED, target_of
+from asmevo.codeobject.targets import target_of
+from asmevo.targets import HANDLED
 from asmevo.verdict import InputError
 
 IMAGE_LIMIT = 1 << 28

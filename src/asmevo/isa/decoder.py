@@ -10,9 +10,9 @@ from asmevo.isa.encoding import is_branch, length
 from asmevo.isa.encoding12 import HEAD
 from asmevo.isa.encoding12 import length as length12
 from asmevo.isa.llvm import TRIPLE, Toolchain, cpu_flags
+from asmevo.targets import HANDLED, flags_of
 from asmevo.verdict import EnvironmentError_, UnsupportedError
 
-_MACHINES = {"gfx908": 0x530, "gfx90a": 0x53F, "gfx942": 0x54C, "gfx950": 0x54F, "gfx1250": 0x549}
 _CANONICAL = {
     "gfx1250": (
         (0xFFBF0000, 0xD0310000, 0x00400001, 0x7C000000),  # tensor_load_to_lds, tensor_store_from_lds
@@ -52,8 +52,8 @@ class Decoder:
     """
 
     def __init__(self, target: str) -> None:
-        if target not in _MACHINES:
-            raise UnsupportedError(f"Code for {target} cannot be decoded; known targets are {', '.join(_MACHINES)}.")
+        if target not in HANDLED:
+            raise UnsupportedError(f"Code for {target} cannot be decoded; known targets are {', '.join(HANDLED)}.")
         self.target = target
         self._known = _dictionaries.setdefault(target, {})
         self._gfx12 = target == "gfx1250"
@@ -150,7 +150,7 @@ def _disassemble(code: bytes, target: str) -> bytes | None:
     answer = Toolchain.find().run(
         "llvm-objdump",
         *(f"--triple={TRIPLE}", *cpu_flags(target), "-d", "-z", "-j", ".text", "-"),
-        stdin=_object(code, _MACHINES[target]),
+        stdin=_object(code, flags_of(target)),
     )
     if answer.returncode < 0:
         return None

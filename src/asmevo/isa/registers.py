@@ -1,8 +1,8 @@
 """The registers of a wave as one space of 32-bit units.
 
-Unit numbers: SGPRs and the scalar specials keep their hardware encoding 0..127 (VCC 106, M0 124, EXEC 126), then SCC and
-MODE; VGPR n is 256 + n; AGPR n is 512 + n. A set of registers (`RegSet`) is an int used as a bit mask over units, so that
-liveness over tens of thousands of instructions stays cheap.
+Unit numbers: SGPRs and the scalar specials keep their hardware encoding 0..127 (VCC 106, M0 124, EXEC 126), then SCC
+and MODE; VGPR n is 256 + n; AGPR n is 512 + n. A set of registers (`RegSet`) is an int used as a bit mask over units,
+so that liveness over tens of thousands of instructions stays cheap.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Any
 from asmevo.codeobject.containers import Container, Entry
 from asmevo.codeobject.elf import SHT_NOTE, Elf
 from asmevo.codeobject.metadata import decode_metadata, kernel_entries
-from asmevo.codeobject.targets import HANDLED
 from asmevo.report.table import table
+from asmevo.targets import HANDLED
 from asmevo.verdict import InputError
 
 _FEW, _WIDE = 20, 48
