@@ -210,7 +210,7 @@ class TestUnreadBits:
 class TestProgram:
     CODE = f"""
     .long 0xcc2800e2, 0x1803c504
-    .long 0xcc280074, 0x18002974
+    .long 0xcc1f441c, 0x9c08cd1c
     s_branch 1f
     .long 0xccff0000, 0
 1:

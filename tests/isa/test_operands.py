@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from asmevo.isa import Imm, Off, Reg, Word, parse_instruction, parse_operand, unit_name, units
 from asmevo.verdict import InputError
 
-FILES = {"s": (0, 102), "v": (256, 256), "a": (512, 256), "ttmp": (108, 16)}
+FILES = {"s": (0, 106), "v": (256, 256), "a": (512, 256), "ttmp": (108, 16)}
 
 
 @st.composite
@@ -122,3 +122,14 @@ def test_operands_that_are_words() -> None:
 def test_encoding_suffix(suffix: str) -> None:
     found = parse_instruction(f"v_add_f32_{suffix} v0, v1, v2")
     assert (found.base, found.encoding) == ("v_add_f32", suffix)
+
+
+@pytest.mark.parametrize("text", ["v" + "9" * 5000, "1.0e99", "s[" + "1" * 5000 + ":2]"])
+def test_numbers_of_any_length_are_words(text):
+    assert parse_operand(text) == Word(text)
+
+
+@pytest.mark.parametrize("text", ["v_add_u32_e32 v0, , v1", "s_nop ,", "v_mov_b32 v0,"])
+def test_an_empty_operand_is_named(text):
+    with pytest.raises(InputError, match="has an empty operand"):
+        parse_instruction(text)

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from asmevo.isa.operands import Operand, Word, parse_operand
+from asmevo.verdict import InputError
 
 _SUFFIX = re.compile(r"_(e32|e64|sdwa|dpp|e64_dpp)$")
 _SPLIT = re.compile(r",\s*(?![^\[(]*[\])])")
@@ -59,7 +60,10 @@ class Instruction:
 
 @lru_cache(maxsize=1 << 18)
 def parse_instruction(text: str) -> Instruction:
-    """Parse the text of one instruction as llvm-objdump prints it (no label, no comment)."""
+    """Parse the text of one instruction as llvm-objdump prints it (no label, no comment).
+
+    Raises `InputError` for an empty operand; whether the text is an instruction at all the assembler says.
+    """
     text = " ".join(text.split())
     mnemonic, _, rest = text.partition(" ")
     if mnemonic.startswith(_TEXT_OPERANDS):
@@ -69,6 +73,8 @@ def parse_instruction(text: str) -> Instruction:
     parsed: list[Operand] = []
     modifiers: dict[str, str] = {}
     for position, part in enumerate(_SPLIT.split(rest) if rest else ()):
+        if not part.strip():
+            raise InputError(f"`{text}` has an empty operand; give mnemonic and operands with one comma between them.")
         first, *more = part.split()
         if (_is_modifier(first) and position) or mnemonic in _CACHE_CONTROL:
             more.insert(0, first)

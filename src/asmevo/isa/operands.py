@@ -68,8 +68,10 @@ class Word:
 
 Operand: TypeAlias = Reg | Imm | Off | Word
 
-_ONE = re.compile(r"([sva])(\d+)$|(ttmp)(\d+)$")
-_RANGE = re.compile(r"([sva]|ttmp)\[(\d+):(\d+)\]$")
+_ONE = re.compile(r"([sva])(\d{1,9})$|(ttmp)(\d{1,9})$")
+_RANGE = re.compile(r"([sva]|ttmp)\[(\d{1,9}):(\d{1,9})\]$")
+_SGPRS = 106
+"""On gfx1250; gfx9 has 102, which its assembler knows."""
 _BASE = {"s": 0, "v": VGPR_BASE, "a": AGPR_BASE, "ttmp": 108}
 _INV_2PI = 0x3E22F983
 
@@ -106,7 +108,7 @@ def parse_operand(text: str) -> Operand:
 
 
 def _register(text: str, kind: str, first: int, count: int, neg: bool, absolute: bool, sext: bool) -> Reg:
-    limit = {"s": 102, "ttmp": 16}.get(kind, 256)
+    limit = {"s": _SGPRS, "ttmp": 16}.get(kind, 256)
     if count < 1 or first + count > limit:
         raise InputError(f"The operand {text!r} names registers that do not exist; use {kind}0 to {kind}{limit - 1}.")
     return Reg(_BASE[kind] + first, count, neg, absolute, sext)
@@ -121,4 +123,7 @@ def _immediate(body: str, neg: bool, absolute: bool) -> Imm | None:
         return Imm(_INV_2PI, True, neg, absolute)
     if not re.fullmatch(r"-?\d+\.\d*(e[-+]?\d+)?", body):
         return None
-    return Imm(int.from_bytes(struct.pack("<f", float(body)), "little"), True, neg, absolute)
+    try:
+        return Imm(int.from_bytes(struct.pack("<f", float(body)), "little"), True, neg, absolute)
+    except OverflowError:
+        return None

@@ -14,7 +14,7 @@ from asmevo.program.text import make_line, retargeted
 from asmevo.verdict import InputError
 
 _LABEL = re.compile(r'\s*(?:"([^"]*)"|([A-Za-z_.$][\w.$]*)):(?!\w)\s*')
-_COMMENT = re.compile(r"\s*(?:(\d+):\s*((?:[0-9A-Fa-f]{8}\s*)*))?$")
+_COMMENT = re.compile(r"\s*(?:(\d{1,9}):\s*((?:[0-9A-Fa-f]{8}\s*)*))?$")
 _KERNEL = re.compile(r"^// kernel: (.*)$", re.MULTILINE)
 _TARGET = re.compile(r'\.amdgcn_target\s+"?[\w-]*--(\w+)')
 _DIRECTIVES = (".text", ".p2align", ".globl", ".type", ".size")

@@ -10,7 +10,7 @@ from asmevo.isa.encoding import BRANCHES
 from asmevo.program.program import Line
 from asmevo.verdict import InputError
 
-_LABEL = re.compile(r"L(\d+)")
+_LABEL = re.compile(r"L(\d{1,9})")
 _COMMENT = re.compile(r"//|/\*|;|\n|\r")
 
 
