@@ -17,7 +17,7 @@ from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt, Status, Store
 from asmevo.strategies import Analyst, Strategy, strategies_named
 from asmevo.timing import chip
-from asmevo.verdict import InputError, UnsupportedError, Verdict
+from asmevo.verdict import InputError, Severity, UnsupportedError, Verdict
 
 TRIM_UNTIL = 1.2
 """A budget in seconds may be overrun by trimming up to this factor."""
@@ -88,10 +88,13 @@ class _Search:
 
     def _require_k0(self, k0: Attempt) -> None:
         """Raise unless K0 itself was admitted."""
-        if k0.status is not Status.ADMITTED:
-            first = next((f["message"] for c in k0.checks for f in c["findings"]), "no finding was given.")
-            kind = InputError if k0.verdict is Verdict.REFUTED else UnsupportedError
-            raise kind(f"The gate does not admit the original object itself ({k0.verdict}): {first}")
+        if k0.status is Status.ADMITTED:
+            return
+        refusing = [c for c in k0.checks if not Verdict(c["verdict"]).admitted]
+        found = [(f["severity"] != Severity.ERROR, f["message"]) for c in refusing for f in c["findings"]]
+        reason = min(found, key=lambda one: one[0])[1] if found else "no finding was given."
+        kind = InputError if k0.verdict is Verdict.REFUTED else UnsupportedError
+        raise kind(f"The gate does not admit the original object itself ({k0.verdict}): {reason}")
 
     def _loop(self, interrupt: Interrupt) -> str:
         while True:

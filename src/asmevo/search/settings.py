@@ -30,7 +30,7 @@ class Settings:
     probability 1/e; 0 takes only candidates that are at least as fast."""
     slack: float = 0.004
     """The working point is never slower than the best by more than this share."""
-    trims: int = 24
+    trims: int = 8
     """Most candidates put through the gate at the end to drop edits that do not pay; 0 to skip it."""
     strategies: tuple[str, ...] = ("reschedule", "nudge", "waits", "simplify", "align")
 

@@ -54,8 +54,7 @@ class Workbench:
         """Put an attempt's candidate through gate and timer. Returns the finished attempt and the commit it is."""
         began = self._clock()
         self.store.begin(attempt)
-        checks = self._admit(attempt, built)
-        verdict = weakest(c.verdict for c in checks)
+        checks, verdict = self._admit(attempt, built)
         timed = None
         if verdict.admitted:
             timed, failure = self._time(built)
@@ -81,20 +80,22 @@ class Workbench:
         self.state.learn(done)
         return done, commit
 
-    def _admit(self, attempt: Attempt, built: Built) -> tuple[Check, ...]:
-        """The gate's checks; a candidate that breaks the gate is UNKNOWN, as is a report at odds with its checks."""
+    def _admit(self, attempt: Attempt, built: Built) -> tuple[tuple[Check, ...], Verdict]:
+        """The gate's checks and verdict; a candidate that breaks the gate is UNKNOWN, as is a report that admits what
+        one of its checks does not."""
         if built.failure:
-            return (built.failure,)
+            return (built.failure,), built.failure.verdict
         try:
             report = self._gate.examine(built.data, self.k0, self.edits(attempt))
         except EnvironmentError_:
             raise
         except AsmEvoError as error:
-            return (_unknown("gate", str(error)),)
+            return (_unknown("gate", str(error)),), Verdict.UNKNOWN
         checks = tuple(report.checks)
-        if weakest(c.verdict for c in checks) is not report.verdict:
-            return (*checks, _unknown("gate", f"The gate said {report.verdict}, which its checks do not."))
-        return checks
+        if report.verdict.admitted is not weakest(c.verdict for c in checks).admitted:
+            failure = _unknown("gate", f"The gate said {report.verdict}, which its checks do not.")
+            return (*checks, failure), failure.verdict
+        return checks, report.verdict
 
     def _time(self, built: Built) -> tuple[Timed | None, Check | None]:
         try:

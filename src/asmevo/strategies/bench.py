@@ -14,6 +14,9 @@ from asmevo.strategies.pace import late_flags, table_of
 from asmevo.strategies.stretch import stretch_of
 from asmevo.strategies.task import ENDS, FREE, Task, TaskMaker
 
+STEPS_FOR = 250
+"""Instructions of a stretch up to which a local search takes all its steps."""
+
 
 class Bench:
     """Paces orders of a block and of its copies: blocks of the same loop with the same instructions (unrolled code).
@@ -47,6 +50,10 @@ class Bench:
             base += len(sizes)
         self.present = tuple(range(len(self.task.lines)))
         """The order the block has now."""
+
+    def affordable(self, steps: int) -> int:
+        """So many steps of a local search, or fewer where the stretch is long."""
+        return min(steps, steps * STEPS_FOR // max(1, len(self._sequence)))
 
     def clocks(self, order: Sequence[int]) -> int:
         """Clocks of the stretch with the block and its copies in this order."""

@@ -33,7 +33,8 @@ class Nudge:
         if len(bench.task.lines) < 3:
             return
         now = bench.clocks(bench.present)
-        best = climb(bench.task, bench.present, bench.clocks, rng, rng.choice(STEPS))
+        steps = bench.affordable(rng.choice(STEPS))
+        best = climb(bench.task, bench.present, bench.clocks, rng, steps)
         if bench.clocks(best) < now:
             yield from _proposals(context, bench, best, now)
         moves = {tuple(random_move(bench.task, bench.present, rng)) for _ in range(SINGLES)} - {bench.present}
@@ -53,4 +54,4 @@ def _proposals(context: Context, bench: Bench, order: Sequence[int], now: int) -
 
 
 def _what(edits: Sequence[Edit]) -> str:
-    return f"nudge in {len(edits)} places" if len(edits) > 1 else "nudge"
+    return f"nudge in {len(edits)} blocks" if len(edits) > 1 else "nudge"

@@ -36,16 +36,15 @@ class Reschedule:
     name = "reschedule"
 
     def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
-        for pin_memory in rng.sample((False, True), 2):
-            bench = Bench(context, partial(free_task, pin_memory=pin_memory), fetch=False)
-            if len(bench.task.lines) < 3:
-                return
-            now = paced(context, context.program)
-            ideas = self._ideas(context, bench, rng)
-            while batch := list(islice(ideas, BATCH)):
-                for clocks, edits in sorted(batch, key=lambda idea: idea[0]):
-                    if clocks < now:
-                        yield Proposal(edits, f"new schedule, paced {now} to {clocks} clocks", context.window)
+        bench = Bench(context, partial(free_task, pin_memory=rng.random() < 0.5), fetch=False)
+        if len(bench.task.lines) < 3:
+            return
+        now = paced(context, context.program)
+        ideas = self._ideas(context, bench, rng)
+        while batch := list(islice(ideas, BATCH)):
+            for clocks, edits in sorted(batch, key=lambda idea: idea[0]):
+                if clocks < now:
+                    yield Proposal(edits, f"new schedule, paced {now} to {clocks} clocks", context.window)
 
     def _ideas(self, context: Context, bench: Bench, rng: random.Random) -> Iterator[tuple[int, tuple[Edit, ...]]]:
         """Placed orders with their pace."""
@@ -55,7 +54,7 @@ class Reschedule:
             start: Sequence[int] = bench.present
             if spread is not None:
                 start = list_schedule(bench.task, perturbed(height, rng, spread))
-            order = climb(bench.task, start, bench.clocks, rng, STEPS)
+            order = climb(bench.task, start, bench.clocks, rng, bench.affordable(STEPS))
             if bench.clocks(order) >= present:
                 continue
             result = spaced(context.analyses, contents) if (contents := _placed(context, bench, order)) else None
