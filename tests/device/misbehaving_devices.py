@@ -26,7 +26,7 @@ class Misbehaving(Device):
             os._exit(9)
         return Module(data, kernel)
 
-    def run(self, module, launch, image, *, limits=None, workgroups=None):
+    def run(self, module, launch, image, *, limits=None, workgroups=None, wave_order=None):
         self.runs += 1
         match launch.name:
             case "crash":

@@ -3,6 +3,7 @@
 from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
 from asmevo.device.isolated import IsolatedDevice, simulator
 from asmevo.device.objective import ObjectiveTime, ObjectiveTimer
+from asmevo.sim import WaveOrder
 
 __all__ = [
     "Device",
@@ -15,6 +16,7 @@ __all__ = [
     "RunLimits",
     "Status",
     "Timing",
+    "WaveOrder",
     "objective_of",
     "simulator",
 ]

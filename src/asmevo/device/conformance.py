@@ -34,6 +34,11 @@ again:
     s_branch again
     s_endpgm
 """
+NO_LANE = """
+    s_mov_b64 exec, 0
+    v_mov_b32_e32 v2, 1
+    s_endpgm
+"""
 STRAY = """
     v_mov_b32_e32 v2, 0
     v_mov_b32_e32 v3, 0x100
@@ -123,7 +128,13 @@ class DeviceConformance(ABC):
         device, launch = self.device(), launch_of(3)
         outcome = device.run(device.load(self.assemble(ADD_ONE)), launch, self.image(ADD_ONE, launch))
         assert [outcome.lines.get(i, 0) for i in range(10)] == [3] * 10
+        assert outcome.lines_active >= set(range(10))
         assert outcome.instructions == 30
+
+    def test_a_vector_instruction_without_a_lane_is_no_evidence(self) -> None:
+        device, launch = self.device(), launch_of(1)
+        outcome = device.run(device.load(self.assemble(NO_LANE)), launch, self.image(NO_LANE, launch))
+        assert 1 in outcome.lines and outcome.lines_active & {0, 1, 2} == {0, 2}
 
     def test_runs_only_the_workgroups_it_is_given(self) -> None:
         device, launch = self.device(), launch_of()

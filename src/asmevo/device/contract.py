@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from asmevo.launch import Launch, MemoryImage
+from asmevo.sim import WaveOrder
 from asmevo.verdict import Finding
 
 
@@ -67,6 +68,9 @@ class Outcome:
     """Wave instructions executed, over all waves."""
     lines: Mapping[int, int] = field(default_factory=dict[int, int])
     """How often each line was executed by a wave; key is the position in the object's recovered program."""
+    lines_active: frozenset[int] = frozenset()
+    """Positions whose execution counts as evidence: vector and memory instructions that some lane executed, and all
+    others that were executed. A device that cannot tell lanes apart leaves vector instructions out."""
     seconds: float = 0.0
     """CPU or device time of the run, for reports."""
 
@@ -125,6 +129,7 @@ class Device(ABC):
     - Two runs of one module on equal images give equal images, where the kernel itself is deterministic. Runs leave
       nothing behind that a later run could see: registers and LDS start as the image's poison byte.
     - `workgroups` limits a run to these linear numbers (x fastest); the others are not executed.
+    - `wave_order` says which wave of a workgroup goes first. A device that cannot choose ignores it.
     - `time` gives a `Timing` with its source. It never judges correctness, and callers time admitted candidates only.
     - `describe` gives JSON-able facts that tell results of different devices apart.
     - A device is used by one thread at a time. `close` frees it; it is also a context manager.
@@ -142,6 +147,7 @@ class Device(ABC):
         *,
         limits: RunLimits | None = None,
         workgroups: Sequence[int] | None = None,
+        wave_order: WaveOrder = WaveOrder.ASCENDING,
     ) -> Outcome: ...
 
     @abstractmethod

@@ -10,6 +10,7 @@ from typing import Any
 from asmevo.device.contract import Device, Module, Outcome, RunLimits, Status, Timing
 from asmevo.device.process import Lost, Worker
 from asmevo.launch import Launch, MemoryImage
+from asmevo.sim import WaveOrder
 from asmevo.timing import chip
 from asmevo.verdict import AsmEvoError, Finding, UnsupportedError
 
@@ -49,14 +50,16 @@ class IsolatedDevice(Device):
         *,
         limits: RunLimits | None = None,
         workgroups: Sequence[int] | None = None,
+        wave_order: WaveOrder = WaveOrder.ASCENDING,
     ) -> Outcome:
         limits = limits or RunLimits()
+        rest = (limits, workgroups, wave_order)
         try:
             token = self._share(image)
-            answer = self._request(limits.seconds, "run", module, launch, token, limits, workgroups)
+            answer = self._request(limits.seconds, "run", module, launch, token, *rest)
             if answer is None:  # the worker forgot the image
                 self._known.discard(token)
-                answer = self._request(limits.seconds, "run", module, launch, self._share(image), limits, workgroups)
+                answer = self._request(limits.seconds, "run", module, launch, self._share(image), *rest)
             if isinstance(answer, Outcome):
                 return answer
             raise self._worker.lost("garbage", "The worker answered something that is no outcome.")

@@ -13,7 +13,7 @@ from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimit
 from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image
 from asmevo.program import Program, recover
-from asmevo.sim import BlockCache, Executable, Limits, execute
+from asmevo.sim import BlockCache, Executable, Limits, WaveOrder, execute
 from asmevo.timing import Estimate, Profile, chip, estimate, profile, traces_needed
 from asmevo.verdict import UnsupportedError
 
@@ -65,18 +65,25 @@ class SimDevice(Device):
         *,
         limits: RunLimits | None = None,
         workgroups: Sequence[int] | None = None,
+        wave_order: WaveOrder = WaveOrder.ASCENDING,
     ) -> Outcome:
         loaded = self._loaded(module)
         limits = limits or RunLimits()
         image.load(loaded.program.source)
         done = execute(
-            loaded.executable, launch, image, limits=Limits(limits.instructions_per_wave), workgroups=workgroups
+            loaded.executable,
+            launch,
+            image,
+            limits=Limits(limits.instructions_per_wave),
+            workgroups=workgroups,
+            wave_order=wave_order,
         )
         return Outcome(
             status=Status(done.status),
             fault=done.fault,
             instructions=done.instructions,
             lines=done.line_counts,
+            lines_active=done.lines_active,
             seconds=done.cpu_seconds,
         )
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from asmevo.device.contract import Device, Module, Outcome, RunLimits
 from asmevo.launch import Launch, MemoryImage
+from asmevo.sim import WaveOrder
 from asmevo.verdict import AsmEvoError
 
 _PR_SET_PDEATHSIG = 1
@@ -90,13 +91,19 @@ class _Server:
         return True
 
     def do_run(
-        self, module: Module, launch: Launch, token: int, limits: RunLimits, workgroups: Sequence[int] | None
+        self,
+        module: Module,
+        launch: Launch,
+        token: int,
+        limits: RunLimits,
+        workgroups: Sequence[int] | None,
+        order: WaveOrder,
     ) -> Outcome | None:
         image = self._images.get(token)
         if image is None:
             return None
         self._images.move_to_end(token)
-        return self._device.run(module, launch, image, limits=limits, workgroups=workgroups)
+        return self._device.run(module, launch, image, limits=limits, workgroups=workgroups, wave_order=order)
 
     def do_time(self, module: Module, launches: Sequence[Launch], limits: RunLimits) -> Any:
         return self._device.time(module, launches, limits=limits)

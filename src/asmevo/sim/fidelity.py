@@ -59,8 +59,13 @@ LEDGER: tuple[Difference, ...] = (
         "asynchronous memory, independent pipes",
     ),
     Difference(
+        "registers, LDS and scratch before the first write",
+        "the poison byte of the run, the same in every workgroup; EXEC, MODE and the kernel's arguments are defined",
+        "whatever was there",
+    ),
+    Difference(
         "wave order",
-        "a wave runs until it waits or ends, the lowest number first; workgroups one after the other",
+        "a wave runs until it waits or ends, the lowest or the highest number first; workgroups one after the other",
         "any interleaving",
     ),
     Difference(
