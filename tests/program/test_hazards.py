@@ -7,7 +7,7 @@ import pytest
 from asmevo.isa import parse_instruction
 from asmevo.isa.roles import wait_states
 from asmevo.isa.spacing import CONSUMERS, PRODUCERS, reach, spacing_rules
-from asmevo.program.hazards import hazards, required_states, smallest_distances
+from asmevo.program.hazards import Hazard, HazardAnalysis, required_states, smallest_distances
 from asmevo.verdict import UnsupportedError
 from programs import program_from_text
 
@@ -21,9 +21,13 @@ D16 = f"{F16} v[16:31], v[0:1], v[2:3], v[16:31]"
 FILL = ("s_mov_b32 s90, 0", "v_mov_b32_e32 v250, 0", "s_waitcnt vmcnt(1)", "ds_read_b32 v251, v252")
 
 
+def hazards(text: str, target: str = "gfx942") -> list[Hazard]:
+    return HazardAnalysis(target).hazards(program_from_text(text, target=target))
+
+
 def rules(text: str, target: str = "gfx942") -> list[tuple[str, int, int]]:
     """(rule, distance, required) of each hazard."""
-    return [(h.rule.name, h.distance, h.rule.states) for h in hazards(program_from_text(text, target=target))]
+    return [(h.rule.name, h.distance, h.rule.states) for h in hazards(text, target)]
 
 
 def apart(first: str, states: int, second: str) -> str:
@@ -234,7 +238,7 @@ def test_smallest_distances_are_by_pair_of_classes():
         [apart(D4, n, "v_mov_b32_e32 v100, v5").removesuffix("s_endpgm") for n in (6, 5, 9)]
         + [apart(D16, 8, "v_mov_b32_e32 v100, v30")]
     )
-    assert smallest_distances(hazards(program_from_text(text))) == {
+    assert smallest_distances(hazards(text)) == {
         "mfma_valu_read:xdl4:valu_read:overlap": 5,
         "mfma_valu_read:xdl8:valu_read:overlap": 8,
     }

@@ -6,8 +6,8 @@ import pytest
 
 from asmevo.isa.wait import Wait
 from asmevo.program import Program, control_kind
-from asmevo.program.placement import PlacedWait, WaitPlacer, place_waits, weakest_waits, with_values, with_waits
-from asmevo.program.waits import missing_waits
+from asmevo.program.placement import PlacedWait, WaitPlacer, with_values, with_waits
+from asmevo.program.waits import WaitAnalysis
 from programs import program_from_text
 
 
@@ -22,7 +22,7 @@ def placed(text: str, block: int = 0, order: tuple[int, ...] = ()) -> list[tuple
     candidate = stripped(reference)
     if order:
         candidate = candidate.with_lines(tuple(candidate.line(i) for i in order), entry=order[0])
-    found = place_waits(reference, candidate, block)
+    found = WaitPlacer(reference).place(candidate, block)
     if found is None:
         return None
     assert WaitPlacer(reference).is_right(with_waits(candidate, found))
@@ -136,7 +136,7 @@ WEAK = """
 
 
 def test_the_weakest_values_where_waits_stand():
-    assert {i: str(w) for i, w in weakest_waits(program_from_text(WEAK)).items()} == {
+    assert {i: str(w) for i, w in WaitPlacer(program_from_text(WEAK)).weakest().items()} == {
         3: "s_waitcnt vmcnt(1)",
         5: "s_waitcnt vmcnt(0)",
         7: "s_waitcnt lgkmcnt(0)",
@@ -169,8 +169,8 @@ def test_a_wait_of_k0_that_llvm_would_not_trust_is_left_alone():
         s_endpgm
     """
     program = program_from_text(text)
-    assert missing_waits(program) == []
-    assert str(weakest_waits(program)[3]) == "s_waitcnt lgkmcnt(1)"
+    assert WaitAnalysis().run(program).missing == ()
+    assert str(WaitPlacer(program).weakest()[3]) == "s_waitcnt lgkmcnt(1)"
 
 
 @pytest.mark.parametrize("wait", ["s_waitcnt vmcnt(1)", "s_nop 0"])

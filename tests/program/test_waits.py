@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from asmevo.isa.wait import Wait
-from asmevo.program.waits import WaitAnalysis, missing_waits, needed_wait
-from asmevo.verdict import InputError, UnsupportedError
+from asmevo.isa import Counter
+from asmevo.program.waits import WaitAnalysis
+from asmevo.verdict import Finding, InputError, UnsupportedError
 from programs import program_from_text
+
+
+def missing_waits(text: str) -> list[Finding]:
+    return WaitAnalysis().run(program_from_text(text)).findings()
 
 
 def found(text: str) -> list[tuple[str, int | None, int, str, int]]:
     """(rule, line, producer, counter, needed value) of each finding."""
-    return [
-        (f.rule, f.line, f.facts["producer"], f.facts["counter"], f.facts["needed"])
-        for f in missing_waits(program_from_text(text))
-    ]
+    return [(f.rule, f.line, f.facts["producer"], f.facts["counter"], f.facts["needed"]) for f in missing_waits(text)]
 
 
 def with_wait(wait: str, use: str, *loads: str) -> str:
@@ -33,7 +34,7 @@ def test_vector_memory_is_counted_in_order(value: int):
 
 
 def test_no_wait_at_all_is_found_with_the_weakest_wait():
-    (finding,) = missing_waits(program_from_text("\n".join((*LOADS, "v_mov_b32_e32 v8, v1", "s_endpgm"))))
+    (finding,) = missing_waits("\n".join((*LOADS, "v_mov_b32_e32 v8, v1", "s_endpgm")))
     assert finding.message == (
         "Line 4, `v_mov_b32_e32 v8, v1`, reads v1 before line 1, `buffer_load_dword v1, v9, s[4:7], 0 offen`, is "
         "proved finished; `s_waitcnt vmcnt(2)` would do."
@@ -137,7 +138,7 @@ def test_b23_waits_are_followed_around_back_edges():
     assert found(LOOP.format(first="s_waitcnt vmcnt(0)", second="s_nop 0")) == []
     late = LOOP.format(first="s_nop 0", second="s_waitcnt vmcnt(0)")
     assert found(late) == [("wait.raw", 2, 4, "vmcnt", 0)]
-    assert missing_waits(program_from_text(late))[0].facts["path"] == [1, 1]
+    assert missing_waits(late)[0].facts["path"] == [1, 1]
 
 
 def test_b23_the_fewest_newer_operations_of_all_paths_count():
@@ -171,16 +172,34 @@ def test_a_full_queue_proves_by_any_value_that_can_be_expressed():
     assert found(f"{loads}\ns_waitcnt vmcnt(63)\nv_mov_b32_e32 v98, v0\ns_endpgm") == [("wait.raw", 71, 0, "vmcnt", 62)]
 
 
-def test_needed_wait_looks_at_this_line_only():
-    program = program_from_text("\n".join((*LOADS, "ds_read_b32 v5, v9", "v_add_u32_e32 v8, v1, v5", "s_endpgm")))
-    assert needed_wait(program, 5) == Wait(vm=2, lgkm=0)
-    assert needed_wait(program, 6) == Wait()
-    pending = WaitAnalysis().run(program).pending(5)
-    assert [(p.line, p.position) for p in pending] == [(0, 3), (1, 2), (2, 1), (3, 0), (4, 0)]
+def test_the_ways_on_which_an_operation_may_be_outstanding():
+    """Around both arms to the join, not around the arm that waits, and the loop of a use that stands before it."""
+    text = """
+        buffer_load_dword v1, v9, s[4:7], 0 offen
+        s_cbranch_scc0 right
+        s_cbranch_vccz waiting
+        s_nop 0
+        s_branch join
+    waiting:
+        s_waitcnt vmcnt(0)
+        s_branch join
+    right:
+        s_nop 1
+    join:
+        v_mov_b32_e32 v8, v1
+        s_endpgm
+    """
+    waits = WaitAnalysis().run(program_from_text(text))
+    assert waits.ways(0, 8, Counter.VM) == {0, 1, 2, 4, 5}
+    assert waits.ways(0, 8, Counter.LGKM) == {5}
+    loop = WaitAnalysis().run(program_from_text(LOOP.format(first="s_nop 0", second="s_waitcnt lgkmcnt(0)")))
+    assert loop.ways(4, 2, Counter.VM) == {1}
+    straight = WaitAnalysis().run(program_from_text("\n".join((*LOADS, "v_mov_b32_e32 v8, v1", "s_endpgm"))))
+    assert straight.ways(1, 4, Counter.VM) == {0}
 
 
 def test_unknown_opcodes_and_waits_of_other_targets_are_refused():
     with pytest.raises(UnsupportedError, match="no row"):
-        missing_waits(program_from_text("v_frobnicate_b32 v0, v1\ns_endpgm"))
+        missing_waits("v_frobnicate_b32 v0, v1\ns_endpgm")
     with pytest.raises(InputError, match="vscnt"):
-        missing_waits(program_from_text("s_waitcnt vscnt(0)\ns_endpgm"))
+        missing_waits("s_waitcnt vscnt(0)\ns_endpgm")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -112,6 +112,16 @@ def dependence_graph(
     return DependenceGraph(lines, builder.edges())
 
 
+def memory_edges(lines: tuple[Line, ...], target: str, kept: Container[int]) -> tuple[Edge, ...]:
+    """Edges between those accesses of a block whose ids are in `kept`, as many as order all that conflict.
+
+    The graph leaves out what follows from a third access; when that one is gone, so is the order of the other two.
+    """
+    builder = _Builder(lines, target)
+    builder.memory(kept)
+    return builder.edges()
+
+
 class _Builder:
     """Collects edges, one for each pair of lines and kind."""
 
@@ -175,12 +185,20 @@ class _Builder:
 
     # memory
 
-    def memory(self) -> None:
-        """Per memory a chain: a write follows everything since the last write, a read follows the last write."""
+    def memory(self, kept: Container[int] | None = None) -> None:
+        """Per memory a chain: a write follows everything since the last write, a read follows the last write.
+
+        With `kept`, only accesses with these line ids count.
+        """
         last: dict[Memory, int] = {}
         since: dict[Memory, list[int]] = {}
         chains = (Memory.LDS, Memory.GLOBAL, Memory.SCRATCH)
-        for j, touched in self._accesses():
+        accesses = {
+            j: touched
+            for j, line in enumerate(self._lines)
+            if (kept is None or line.id in kept) and (touched := access(line.instruction)) is not None
+        }
+        for j, touched in accesses.items():
             for memory in chains:
                 if memory not in touched.touched or (memory is Memory.LDS and touched.kind is Kind.DMA):
                     continue
@@ -193,21 +211,15 @@ class _Builder:
                     last[memory], since[memory] = j, []
                 else:
                     since.setdefault(memory, []).append(j)
-        self._transfers()
+        self._transfers(accesses)
 
-    def _accesses(self) -> Iterator[tuple[int, Access]]:
-        for j, line in enumerate(self._lines):
-            touched = access(line.instruction)
-            if touched is not None:
-                yield j, touched
-
-    def _transfers(self) -> None:
+    def _transfers(self, accesses: Mapping[int, Access]) -> None:
         """LDS-DMA among itself keeps its order; with LDS accesses only where a wait lies between the two."""
         account = Outstanding(cautious=False)
         before: list[tuple[int, bool]] = []
         last = -1
         for j, line in enumerate(self._lines):
-            touched = access(line.instruction)
+            touched = accesses.get(j)
             if touched is not None and Memory.LDS in touched.touched:
                 is_transfer = touched.kind is Kind.DMA
                 for other, other_is_transfer in before:

@@ -178,11 +178,6 @@ def _merge(into: dict[int, tuple[Instruction, int, RegSet]], new: _State) -> boo
     return changed
 
 
-def hazards(program: Program) -> list[Hazard]:
-    """All pairs closer than the rules of the program's target ask."""
-    return HazardAnalysis(program.source.target).hazards(program)
-
-
 def smallest_distances(found: list[Hazard]) -> Mapping[str, int]:
     """By pair of classes (`SpacingRule.key`), the smallest distance that occurs, where it is under the rule."""
     smallest: dict[str, int] = {}

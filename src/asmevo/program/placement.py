@@ -267,13 +267,3 @@ def with_values(program: Program, values: dict[int, Wait]) -> Program:
             for line in program.lines
         )
     )
-
-
-def place_waits(reference: Program, candidate: Program, block: int) -> tuple[PlacedWait, ...] | None:
-    """Waits for one block of `candidate` that was reordered and has none: see `WaitPlacer.place`."""
-    return WaitPlacer(reference).place(candidate, block)
-
-
-def weakest_waits(program: Program) -> dict[int, Wait]:
-    """For each `s_waitcnt`, the weakest value that suffices where it stands: see `WaitPlacer.weakest`."""
-    return WaitPlacer(program).weakest()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from asmevo.isa import Counter, Instruction, names
 from asmevo.isa.limits import limits_of
-from asmevo.isa.wait import Wait
 from asmevo.program.memo import BlockMemo
-from asmevo.program.outstanding import CAP, Outstanding, Pending, State, facts
+from asmevo.program.outstanding import Outstanding, Pending, State, facts
 from asmevo.program.paths import block_path
 from asmevo.program.program import Line, Program
 from asmevo.verdict import Finding
@@ -29,28 +28,38 @@ class Waits:
     program: Program
     states: tuple[State, ...]
     """At the begin of each block."""
+    ends: tuple[State, ...]
+    """At the end of each block."""
     missing: tuple[_Missing, ...]
     """Uses that no wait protects."""
-
-    def pending(self, position: int) -> tuple[Pending, ...]:
-        """What may be outstanding right before the line at `position`."""
-        return tuple(self._before(position).pending())
-
-    def needed(self, position: int) -> Wait:
-        """The weakest wait that lets the line at `position` issue, given the waits before it."""
-        now = facts(self.program.lines[position].instruction)
-        return needed_for(pending for pending, _, _ in self._before(position).blocking(now))
 
     def findings(self) -> list[Finding]:
         """A finding for each use that no wait protects."""
         return [_finding(self.program, *missing) for missing in self.missing]
 
-    def _before(self, position: int) -> Outstanding:
-        block = self.program.blocks[self.program.block_of[self.program.lines[position].id]]
-        account = Outstanding(self.states[block.number])
-        for line in self.program.lines[block.first : position]:
-            account.advance(line.id, line.instruction)
-        return account
+    def ways(self, producer: int, use: int, counter: Counter) -> frozenset[int]:
+        """Blocks on all ways from an operation to a line on which it may still be outstanding, both ends included."""
+        program = self.program
+        start, goal = program.block_of[producer], program.block_of[use]
+        found = {goal}
+        if start == goal and program.position[producer] < program.position[use]:
+            return frozenset(found)
+        leaves = [any(c is counter and line == producer for c, line, _, _ in state) for state in self.ends]
+        work = [goal]
+        while work:
+            for before in self._predecessors[work.pop()]:
+                if leaves[before] and before not in found:
+                    found.add(before)
+                    work += [before] if before != start else []
+        return frozenset(found)
+
+    @cached_property
+    def _predecessors(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.program.blocks]
+        for block in self.program.blocks:
+            for successor in block.successors:
+                found[successor].append(block.number)
+        return found
 
 
 class WaitAnalysis:
@@ -69,18 +78,19 @@ class WaitAnalysis:
         content = [program.lines[b.first : b.last] for b in blocks]
         begins: list[_Begin] = [{} for _ in blocks]
         states: list[State] = [frozenset()] * len(blocks)
+        ends: list[State] = [frozenset()] * len(blocks)
         missing: list[tuple[_Missing, ...]] = [()] * len(blocks)
         work, queued = deque(range(len(blocks))), [True] * len(blocks)
         while work:
             n = work.popleft()
             queued[n] = False
             states[n] = frozenset((c, line, what, at) for (c, line), (what, at) in begins[n].items())
-            missing[n], out = self._block(content[n], states[n])
+            missing[n], ends[n] = self._block(content[n], states[n])
             for s in blocks[n].successors:
-                if _join(begins[s], out) and not queued[s]:
+                if _join(begins[s], ends[n]) and not queued[s]:
                     queued[s] = True
                     work.append(s)
-        return Waits(program, tuple(states), tuple(m for block in missing for m in block))
+        return Waits(program, tuple(states), tuple(ends), tuple(m for block in missing for m in block))
 
     def _block(self, lines: tuple[Line, ...], state: State) -> tuple[tuple[_Missing, ...], State]:
         return self._memo.get(lines, state, lambda: _scan(lines, state))
@@ -109,31 +119,6 @@ def _join(into: _Begin, new: State) -> bool:
             into[counter, line] = (what, position)
             changed = True
     return changed
-
-
-def needed_for(pending: Iterator[Pending]) -> Wait:
-    """The weakest wait that proves all these operations finished."""
-    values = dict(CAP)
-    needed = {Counter.VM: False, Counter.LGKM: False}
-    for p in pending:
-        needed[p.counter] = True
-        values[p.counter] = min(values[p.counter], p.needed)
-    wait = Wait()
-    if needed[Counter.VM]:
-        wait = wait.both(Wait(vm=values[Counter.VM]))
-    if needed[Counter.LGKM]:
-        wait = wait.both(Wait(lgkm=values[Counter.LGKM]))
-    return wait
-
-
-def missing_waits(program: Program) -> list[Finding]:
-    """Uses of results that may not have arrived: rules `wait.raw` and `wait.waw`."""
-    return WaitAnalysis().run(program).findings()
-
-
-def needed_wait(program: Program, position: int) -> Wait:
-    """The weakest wait that lets the line at `position` issue, given the waits before it."""
-    return WaitAnalysis().run(program).needed(position)
 
 
 def _finding(program: Program, line: int, kind: str, pending: Pending, registers: int) -> Finding:
