@@ -201,8 +201,8 @@ class Failing(Device):
     def load(self, data, kernel=None):
         return self.inner.load(data, kernel)
 
-    def run(self, module, launch, image, *, limits=None, workgroups=None):
-        done = self.inner.run(module, launch, image, limits=limits, workgroups=workgroups)
+    def run(self, module, launch, image, **options):
+        done = self.inner.run(module, launch, image, **options)
         return done if module.data == K0_BYTES else self.outcome
 
     def time(self, module, launches, *, limits=None):

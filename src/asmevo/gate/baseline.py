@@ -7,21 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from asmevo.codeobject import CodeObject
-from asmevo.device import Device, Module, Outcome, RunLimits
+from asmevo.device import Device, Module, Outcome, RunLimits, Status, WaveOrder, objective_of
 from asmevo.gate.memory import Snapshot
 from asmevo.launch import POISONS, Launch, MemoryImage, build_image
-from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
+from asmevo.verdict import Check, Finding, Severity, Verdict
 
 REPEATS = 2
 """Launches on one image without restoring it: state that drifts from launch to launch shows in the second."""
+SHOWN = frozenset({Status.FAULT, Status.DEADLOCK})
+"""Ends that say something of the kernel. The others say something of the device or the limits: no evidence."""
+SLACK = 2
+"""A wave may execute this many times the instructions of all of K0's waves, and a constant more."""
+_SLACK_INSTRUCTIONS = 100_000
 
 
 @dataclass(slots=True)
 class Track:
-    """One launch under one poison: memory before, memory to run on, and what K0 leaves after each repeat."""
+    """One launch under one poison and one order of waves: memory before, memory to run on, and what K0 leaves after
+    each repeat."""
 
     template: MemoryImage
     work: MemoryImage
+    order: WaveOrder
     after: tuple[Snapshot, ...] = ()
 
     def reset(self) -> None:
@@ -35,7 +42,7 @@ class LaunchBaseline:
 
     launch: Launch
     tracks: tuple[Track, ...] = ()
-    """One for each poison; empty when the launch is not used."""
+    """One for each poison, each with another order of waves; empty when the launch is not used."""
     findings: tuple[Finding, ...] = ()
     """Why it is not used, or what is odd about it."""
     instructions: int = 0
@@ -43,19 +50,28 @@ class LaunchBaseline:
     seconds: float = 0.0
     """Time of one run, for ordering."""
     lines: frozenset[int] = frozenset()
-    """Positions in K0's program that it executed."""
+    """Positions in K0's program that it executed, vector instructions with a lane."""
+    lost: bool = False
+    """The device gave no evidence: whether the launch can judge is not known."""
 
     @property
     def usable(self) -> bool:
         return bool(self.tracks)
+
+    @property
+    def limits(self) -> RunLimits:
+        """What another run of it may use."""
+        return RunLimits(SLACK * self.instructions + _SLACK_INSTRUCTIONS, 20.0 + 50 * self.seconds)
 
 
 class Baseline:
     """Runs K0 once and keeps what candidates are compared with.
 
     A launch is used when K0 finishes it, leaves the same bytes in two sequences of runs, depends on its inputs, and
-    leaves the same under both poisons (what it never writes excepted). Each launch has another of its buffers across a
-    multiple of 4 GiB, where 64-bit address arithmetic needs its carry.
+    leaves the same under both poisons (what it never writes excepted), with the first or the last wave of a workgroup
+    ahead. Each launch has another of its buffers across a multiple of 4 GiB, where 64-bit address arithmetic needs its
+    carry. A launch on which K0 itself shows that it cannot judge is set aside; one on which the device gave no evidence
+    leaves the whole baseline UNKNOWN, as does a timed launch that is set aside.
     """
 
     def __init__(
@@ -75,7 +91,7 @@ class Baseline:
         return frozenset[int]().union(*(known.lines for known in self.usable))
 
     def check(self) -> Check:
-        """TESTED when a launch is left to judge by."""
+        """TESTED when a launch is left to judge by, none was lost, and those that are timed judge, too."""
         facts = {
             "launches": {
                 b.launch.name: {
@@ -90,12 +106,18 @@ class Baseline:
             }
         }
         findings = tuple(finding for b in self.launches for finding in b.findings)
-        if any(b.usable for b in self.launches):
-            return Check("baseline", Verdict.TESTED, findings, facts)
-        reason = Finding(
-            "baseline.none", "No launch can judge a candidate; add one that K0 finishes and that is stable."
-        )
-        return Check("baseline", Verdict.UNKNOWN, (*findings, reason), facts)
+        missing = self._missing()
+        known = not missing and not any(b.lost for b in self.launches)
+        return Check("baseline", Verdict.TESTED if known else Verdict.UNKNOWN, (*findings, *missing), facts)
+
+    def _missing(self) -> tuple[Finding, ...]:
+        """What launches set aside leave open."""
+        if not any(b.usable for b in self.launches):
+            message = "No launch can judge a candidate; add one that K0 finishes and that is stable."
+            return (Finding("baseline.none", message),)
+        timed = objective_of([b.launch for b in self.launches])
+        aside = [b.launch.name for b in self.launches if not b.usable and not b.lost and b.launch in timed]
+        return tuple(_finding("objective", f"The launch {name!r} is timed {_TIMED}", name) for name in aside)
 
     def _examine(self, launch: Launch, number: int) -> LaunchBaseline:
         kernel = self._k0.kernel(launch.kernel or self._module.kernel)
@@ -103,56 +125,74 @@ class Baseline:
         templates = (first, *(first.with_poison(p) for p in POISONS[1:]))
         result = LaunchBaseline(launch)
         tracks: list[Track] = []
-        for template in templates:
-            track = Track(template, template.copy())
-            problem = self._record(launch, track, result)
+        for template, order in zip(templates, WaveOrder, strict=True):
+            track = Track(template, template.copy(), order)
+            problem = self._record(track, result)
             if problem:
                 return _unused(result, problem)
             tracks.append(track)
-        problem = _poison_dependence(launch, tracks) or self._insensitivity(launch, tracks[0])
+        problem = self._dependence(tracks, result) or self._insensitivity(tracks[0], result)
         if problem:
             return _unused(result, problem)
         result.tracks = tuple(tracks)
         return result
 
-    def _run(self, launch: Launch, image: MemoryImage) -> Outcome:
-        try:
-            return self._device.run(self._module, launch, image, limits=self._limits, workgroups=launch.sampled())
-        except UnsupportedError as error:
-            raise UnsupportedError(f"K0 cannot be executed on the device: {error}") from error
+    def _run(self, launch: Launch, track: Track, limits: RunLimits) -> Outcome:
+        return self._device.run(
+            self._module, launch, track.work, limits=limits, workgroups=launch.sampled(), wave_order=track.order
+        )
 
-    def _record(self, launch: Launch, track: Track, result: LaunchBaseline) -> Finding | None:
+    def _record(self, track: Track, result: LaunchBaseline) -> Finding | None:
         """Run the sequence twice from the same memory, and keep what it left."""
+        launch = result.launch
         for attempt in range(2):
             after: list[Snapshot] = []
             for _ in range(REPEATS):
-                outcome = self._run(launch, track.work)
+                outcome = self._run(launch, track, self._limits)
+                if outcome.status in SHOWN:
+                    return _aside(launch, "fault", f"K0 itself ends with {outcome.status} on it. {_why(outcome)}")
                 if not outcome.done:
-                    why = outcome.fault.message if outcome.fault else ""
-                    return _finding(launch, "fault", f"K0 itself ends with {outcome.status} on it. {why}".strip())
+                    return _lost(result, outcome)
                 if place := track.work.overrun():
-                    return _finding(launch, "overrun", f"K0 writes outside of its buffers, first in the {place}.")
+                    return _aside(launch, "overrun", f"K0 writes outside of its buffers, first in the {place}.")
                 after.append(Snapshot.take(track.template, track.work))
                 result.instructions, result.seconds = outcome.instructions, outcome.seconds
-                result.lines = frozenset(outcome.lines)
+                result.lines |= outcome.lines_active
             track.reset()
             if attempt == 0:
                 track.after = tuple(after)
             elif [s.sha256 for s in after] != [s.sha256 for s in track.after]:
-                return _finding(launch, "unstable", "K0 leaves different bytes in two sequences of runs.")
+                return _aside(launch, "unstable", "K0 leaves different bytes in two sequences of runs.")
         return None
 
-    def _insensitivity(self, launch: Launch, track: Track) -> Finding | None:
-        """Change the inputs; what the kernel writes must change. A run that then fails depends on them too."""
+    def _dependence(self, tracks: list[Track], result: LaunchBaseline) -> Finding | None:
+        """K0 must leave the same whatever the poison and the order of waves; which one matters shows in a third run."""
+        one, other = tracks
+        if (place := _disagreement(one, other)) is None:
+            return None
+        in_order = Track(other.template, other.work, one.order)
+        if problem := self._record(in_order, result):
+            return problem
+        if _disagreement(one, in_order) is None:
+            message = f"K0 leaves something else when its waves run in another order: {place} depends on it."
+            return _aside(result.launch, "order", message)
+        message = f"K0 uses memory, registers or LDS that nobody wrote: {place} depends on it."
+        return _aside(result.launch, "poison", message)
+
+    def _insensitivity(self, track: Track, result: LaunchBaseline) -> Finding | None:
+        """Change the inputs; what the kernel writes must change. A run that then goes wrong depends on them too."""
+        launch = result.launch
         perturb(track.work)
         before = track.work.data.copy()
-        outcome = self._run(launch, track.work)
+        outcome = self._run(launch, track, result.limits)
+        if not outcome.done and outcome.status not in SHOWN | {Status.LIMIT}:
+            return _lost(result, outcome)
         got, normal, initial = track.work.data, track.after[0].materialise(track.template), track.template.data
         written = (got != before) | (normal != initial)
         start = track.template.code_space
         sensitive = not outcome.done or bool(np.any(((got != normal) & written)[start:]))
         track.reset()
-        return None if sensitive else _finding(launch, "insensitive", "K0's results do not depend on its inputs.")
+        return None if sensitive else _aside(launch, "insensitive", "K0's results do not depend on its inputs.")
 
 
 def _straddled(launch: Launch, number: int) -> str | None:
@@ -161,15 +201,12 @@ def _straddled(launch: Launch, number: int) -> str | None:
     return by_size[number % len(by_size)].name if by_size else None
 
 
-def _poison_dependence(launch: Launch, tracks: list[Track]) -> Finding | None:
-    one, other = tracks
-    a, b = (track.after[-1].materialise(track.template) for track in tracks)
+def _disagreement(one: Track, other: Track) -> str | None:
+    """The first place where K0 leaves different bytes on two tracks, other than poison that it never wrote."""
+    a, b = (track.after[-1].materialise(track.template) for track in (one, other))
     untouched = (a == one.template.poison) & (b == other.template.poison)
     bad = np.flatnonzero(((a != b) & ~untouched)[one.template.code_space :])
-    if not len(bad):
-        return None
-    place = one.work.locate(one.work.base + one.template.code_space + int(bad[0]))
-    return _finding(launch, "poison", f"K0 uses memory, registers or LDS that nobody wrote: {place} depends on it.")
+    return one.work.locate(one.work.base + one.template.code_space + int(bad[0])) if len(bad) else None
 
 
 def perturb(image: MemoryImage) -> None:
@@ -183,9 +220,30 @@ def perturb(image: MemoryImage) -> None:
         codes[:] = turned
 
 
-def _finding(launch: Launch, rule: str, message: str) -> Finding:
-    text = f"The launch {launch.name!r} is not used: {message}"
-    return Finding(f"baseline.{rule}", text, Severity.WARNING, facts={"launch": launch.name})
+_TIMED = "and cannot judge a candidate; repair it, or mark those launches `objective` that can."
+
+
+def _finding(rule: str, message: str, launch: str) -> Finding:
+    return Finding(f"baseline.{rule}", message, Severity.WARNING, facts={"launch": launch})
+
+
+def _aside(launch: Launch, rule: str, message: str) -> Finding:
+    """Why a launch is set aside."""
+    return _finding(rule, f"The launch {launch.name!r} is not used: {message.strip()}", launch.name)
+
+
+def _lost(result: LaunchBaseline, outcome: Outcome) -> Finding:
+    """Why nothing is known of a launch."""
+    result.lost = True
+    name = result.launch.name
+    message = f"The launch {name!r} gave no evidence: K0 ends with {outcome.status}. {_why(outcome)}"
+    return _finding("lost", message.strip(), name)
+
+
+def _why(outcome: Outcome) -> str:
+    if outcome.status is Status.LIMIT:
+        return "A wave executes more instructions than are allowed; make the launch smaller."
+    return outcome.fault.message if outcome.fault else ""
 
 
 def _unused(result: LaunchBaseline, problem: Finding) -> LaunchBaseline:

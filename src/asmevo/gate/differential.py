@@ -1,4 +1,5 @@
-"""The candidate on the same launches as K0: whole memory compared as bytes, under both poisons, launch after launch."""
+"""The candidate on the same launches as K0: whole memory compared as bytes, launch after launch, under both poisons and
+with the waves in two orders."""
 
 from __future__ import annotations
 
@@ -7,17 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from asmevo.codeobject import CodeObject
-from asmevo.device import Device, Module, Outcome, RunLimits, Status
-from asmevo.gate.baseline import REPEATS, Baseline, LaunchBaseline, Track
+from asmevo.device import Device, Module, Outcome
+from asmevo.gate.baseline import REPEATS, SHOWN, Baseline, LaunchBaseline, Track
 from asmevo.gate.memory import describe_difference
 from asmevo.launch import MemoryImage
 from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
-
-_REFUTING = {Status.FAULT, Status.DEADLOCK}
-"""What K0 does not do and the candidate does. Other ends leave no evidence and are UNKNOWN."""
-SLACK = 2
-"""A wave of a candidate may execute this many times the instructions of all of K0's waves, and a constant more."""
-_SLACK_INSTRUCTIONS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +21,7 @@ class Differential:
 
     check: Check
     executed: set[int]
-    """Positions in the candidate's program that some launch executed."""
+    """Positions in the candidate's program that some launch executed, vector instructions with a lane."""
 
 
 def differential(candidate: CodeObject, kernel: str | None, baseline: Baseline, device: Device) -> Differential:
@@ -57,13 +52,20 @@ def _compare(
     candidate: CodeObject, module: Module, known: LaunchBaseline, track: Track, device: Device, executed: set[int]
 ) -> tuple[Finding | None, int]:
     launch, size = known.launch, 0
-    limits = RunLimits(SLACK * known.instructions + _SLACK_INSTRUCTIONS, 20.0 + 50 * known.seconds)
     clean = False
     try:
         for repeat, expected in enumerate(track.after):
-            outcome = device.run(module, launch, track.work, limits=limits, workgroups=launch.sampled())
-            executed.update(outcome.lines)
+            outcome = device.run(
+                module,
+                launch,
+                track.work,
+                limits=known.limits,
+                workgroups=launch.sampled(),
+                wave_order=track.order,
+            )
+            executed.update(outcome.lines_active)
             where: dict[str, object] = {"launch": launch.name, "poison": track.template.poison, "repeat": repeat}
+            where["wave_order"] = track.order.value
             if not outcome.done:
                 return _failed(outcome, where), size
             if not _code_intact(candidate, track.work):
@@ -94,7 +96,7 @@ def _code_intact(candidate: CodeObject, image: MemoryImage) -> bool:
 
 def _failed(outcome: Outcome, where: dict[str, object]) -> Finding:
     reason = outcome.fault.message if outcome.fault else "There is no more to say."
-    severity = Severity.ERROR if outcome.status in _REFUTING else Severity.WARNING
+    severity = Severity.ERROR if outcome.status in SHOWN else Severity.WARNING
     message = f"On the launch {where['launch']!r} the candidate ends with {outcome.status}. {reason}"
     facts = dict(outcome.fault.facts) if outcome.fault else {}
     return Finding(
