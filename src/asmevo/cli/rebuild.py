@@ -10,7 +10,7 @@ from typer import Argument, Option
 from asmevo.cli.inputs import read_object, read_text
 from asmevo.cli.output import emit, write
 from asmevo.cli.parameters import Json, KernelName, ObjectPath
-from asmevo.program import check_rebuild, parse_listing, recover
+from asmevo.program import check_in_place, check_rebuild, parse_listing, patch_in_place, recover
 from asmevo.program import rebuild as rebuilt
 from asmevo.report import rebuild_facts, rebuild_text
 
@@ -20,6 +20,9 @@ def rebuild(
     output: Annotated[Path, Option("--output", "-o", help="Code object to write.", show_default=False)],
     listing: Annotated[Path | None, Argument(help="Listing made by `recover`; without one K0 is rebuilt.")] = None,
     kernel: KernelName = None,
+    in_place: Annotated[
+        bool, Option("--in-place", help="Write over K0's instructions and touch nothing else; for edits of one size.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Assemble a listing into a drop-in code object; without an edit it is K0 byte for byte.
@@ -28,8 +31,8 @@ def rebuild(
     """
     obj = read_object(k0)
     program = recover(obj, kernel) if listing is None else parse_listing(read_text(listing), obj)
-    data = rebuilt(program)
-    check = check_rebuild(program, data)
+    data = patch_in_place(program) if in_place else rebuilt(program)
+    check = check_in_place(program, data) if in_place else check_rebuild(program, data)
     if check.verdict.admitted:
         write(output, data)
     facts = rebuild_facts(program, data, check)

@@ -73,6 +73,27 @@ def decode_metadata(raw_notes: bytes, name: str) -> Mapping[str, Any]:
     return cast("dict[str, Any]", decoded)
 
 
+def encode_metadata(metadata: Mapping[str, Any]) -> bytes:
+    """The canonical msgpack of a metadata map: shortest forms, members in their order, as LLVM writes it."""
+    return cast("bytes", msgpack.packb(metadata))  # pyright: ignore[reportUnknownMemberType]: no stubs
+
+
+def with_metadata(raw_notes: bytes, metadata: bytes, name: str) -> bytes:
+    """A note section with other encoded metadata in its AMDGPU note; other notes stay."""
+    out = bytearray()
+    for owner, kind, content in notes(raw_notes, name):
+        ours = (owner, kind) == (_NOTE_NAME, _NOTE_TYPE)
+        body = metadata if ours else content
+        out += b"".join(v.to_bytes(4, "little") for v in (len(owner), len(body), kind))
+        out += owner.ljust(-(-len(owner) // 4) * 4, b"\0") + body.ljust(-(-len(body) // 4) * 4, b"\0")
+    return bytes(out)
+
+
+def has_metadata(raw_notes: bytes, name: str) -> bool:
+    """Whether a note section holds the AMDGPU metadata."""
+    return any((owner, kind) == (_NOTE_NAME, _NOTE_TYPE) for owner, kind, _ in notes(raw_notes, name))
+
+
 def kernel_entries(metadata: Mapping[str, Any], name: str) -> tuple[KernelEntry, ...]:
     """The kernels of a decoded metadata map."""
     return tuple(_entry(_Reader(raw, name)) for raw in _Reader(metadata, name).maps("amdhsa.kernels"))

@@ -3,6 +3,7 @@
 from asmevo.edit.basic import Delete, Insert, Reorder, Replace
 from asmevo.edit.edit import Edit, Fields, apply_all, from_json, register
 from asmevo.edit.forward import Forward
+from asmevo.edit.resources import SetResources
 from asmevo.edit.rewrite import Rewrite
 from asmevo.edit.window import Window
 
@@ -15,6 +16,7 @@ __all__ = [
     "Reorder",
     "Replace",
     "Rewrite",
+    "SetResources",
     "Window",
     "apply_all",
     "from_json",

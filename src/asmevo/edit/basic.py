@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from asmevo.edit.edit import Fields, register
 from asmevo.edit.forward import Forward
-from asmevo.program import Line, Program, make_line, retargeted
+from asmevo.program import Line, Program, make_line, redirected
 from asmevo.verdict import InputError
 
 
@@ -44,9 +44,8 @@ class Insert:
         at = program.position[self.before]
         _check_targets(new, {*program.position, *(line.id for line in new)})
         moved = {} if self.fallthrough else {self.before: first}
-        lines = _retarget(program.lines, moved)
-        edited = program.with_lines((*lines[:at], *new, *lines[at:]), moved.get(program.entry, program.entry))
-        return edited, Forward()
+        edited = redirected(program, program.lines, moved)
+        return edited.with_lines((*edited.lines[:at], *new, *edited.lines[at:])), Forward()
 
     def to_json(self) -> dict[str, Any]:
         flag = {"fallthrough": True} if self.fallthrough else {}
@@ -79,7 +78,7 @@ class Delete:
             else:
                 successor = line.id
         kept = tuple(line for line in program.lines if line.id not in gone)
-        targets = {line.target for line in kept} | {program.entry}
+        targets = program.labels if None in following.values() else frozenset[int]()
         moved: dict[int, int] = {}
         for line_id, successor in following.items():
             if successor is not None:
@@ -88,8 +87,7 @@ class Delete:
                 raise InputError(f"Line {line_id} is the target of a branch and has no line behind it; keep it.")
         if not kept:
             raise InputError("A deletion must leave at least one line.")
-        edited = program.with_lines(_retarget(kept, moved), moved.get(program.entry, program.entry))
-        return edited, Forward(dict.fromkeys(self.lines))
+        return redirected(program, kept, moved), Forward(dict.fromkeys(self.lines))
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "lines": list(self.lines)}
@@ -112,7 +110,7 @@ class Replace:
         old = program.line(self.line)
         new = make_line(self.line, self.text)
         _check_targets((new,), program.position)
-        if new.instruction == old.instruction:
+        if new.instruction == old.instruction and new.reference is None:
             return program, Forward()
         at = program.position[self.line]
         return program.with_lines((*program.lines[:at], new, *program.lines[at + 1 :])), Forward()
@@ -151,11 +149,11 @@ class Reorder:
         for line in run:
             if line.target is not None:
                 raise InputError(f"Line {line.id}, `{line.instruction}`, is a branch; reorder only inside one block.")
-        if entered := inside & {program.entry, *(x.target for x in program.lines)}:
+        if entered := inside & program.labels:
             raise InputError(f"A branch goes to line {min(entered)}; reorder only inside one block.")
         lines = (*program.lines[:low], *(program.line(i) for i in self.order), *program.lines[high:])
         moved = {run[0].id: self.order[0]} if run[0].id != self.order[0] else {}
-        return program.with_lines(_retarget(lines, moved), moved.get(program.entry, program.entry)), Forward()
+        return redirected(program, lines, moved), Forward()
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "order": list(self.order)}
@@ -165,14 +163,11 @@ class Reorder:
         return cls(fields.integers("order"))
 
 
-def _retarget(lines: tuple[Line, ...], moved: Mapping[int, int]) -> tuple[Line, ...]:
-    """The lines with branches to a key of `moved` going to its value."""
-    if not any(line.target in moved for line in lines):
-        return lines
-    return tuple(x if x.target is None or x.target not in moved else retargeted(x, moved[x.target]) for x in lines)
-
-
 def _check_targets(new: tuple[Line, ...], known: Container[int]) -> None:
     for line in new:
         if line.target is not None and line.target not in known:
             raise InputError(f"`{line.instruction}` goes to line {line.target}, which the program does not have.")
+        reference = line.reference
+        named = () if reference is None else (reference.origin, reference.line)
+        if unknown := [i for i in named if i is not None and i not in known]:
+            raise InputError(f"`{line.instruction}` names line {unknown[0]}, which the program does not have.")

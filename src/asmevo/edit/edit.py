@@ -75,6 +75,10 @@ class Fields:
             raise InputError(f"The edit lacks {key!r}; see `to_json` of its kind.")
         return self._data[key]
 
+    def has(self, key: str) -> bool:
+        """Whether the object has this member."""
+        return key in self._data
+
     def text(self, key: str) -> str:
         value = self._get(key)
         if not isinstance(value, str):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from asmevo.edit.edit import Fields, register
 from asmevo.edit.forward import Forward
-from asmevo.program import Line, Program, make_line, retargeted
+from asmevo.program import Line, Program, make_line, redirected
 from asmevo.verdict import InputError
 
 
@@ -49,8 +48,7 @@ class Rewrite:
         moved = {self.run[0]: begin} if begin != self.run[0] else {}
         edited = (*program.lines[:low], *contents, *program.lines[high + 1 :])
         gone = {line.id: None for line in old if line.id not in set(self.order)}
-        entry = moved.get(program.entry, program.entry)
-        return program.with_lines(_retarget(edited, moved), entry), Forward(gone)
+        return redirected(program, edited, moved), Forward(gone)
 
     def _check(self, program: Program, old: tuple[Line, ...]) -> None:
         if not old:
@@ -67,7 +65,7 @@ class Rewrite:
                     f"Line {line.id}, `{line.instruction}`, is a branch; it must end the run and stay there."
                 )
         inside = {line.id for line in old[1:]}
-        if entered := inside & {program.entry, *(x.target for x in program.lines)}:
+        if entered := inside & program.labels:
             raise InputError(f"A branch goes to line {min(entered)}; rewrite only inside one block.")
 
     def to_json(self) -> dict[str, Any]:
@@ -79,9 +77,3 @@ class Rewrite:
         if len(run) != 2:
             raise InputError("'run' of the edit must be the ids of a first and a last line.")
         return cls((run[0], run[1]), fields.integers("order"), fields.texts("new"))
-
-
-def _retarget(lines: tuple[Line, ...], moved: Mapping[int, int]) -> tuple[Line, ...]:
-    if not any(line.target in moved for line in lines):
-        return lines
-    return tuple(x if x.target is None or x.target not in moved else retargeted(x, moved[x.target]) for x in lines)

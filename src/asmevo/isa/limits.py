@@ -18,9 +18,15 @@ class TargetLimits:
     lds: int
     """LDS of a compute unit, and at most of one workgroup."""
     lds_granule: int
+    vgprs: int = 256
+    """Architectural VGPRs of a wave; the same number of AGPRs."""
     registers: int = 512
     """VGPRs and AGPRs of a wave together; also the registers of a SIMD for each lane slot."""
     register_granule: int = 8
+    sgprs_granted: int = 112
+    """Scalar registers of a wave with the specials, rounded up to the granule of 16."""
+    scratch: int = 131056
+    """Private memory of a work-item: 13 bits of 1 KiB for a wave of 64 (`GCNSubtarget.h`, getMaxWaveScratchSize)."""
     waves_per_simd: int = 8
     simds: int = 4
     wave_size: int = 64
@@ -53,6 +59,11 @@ _LIMITS = {
         TargetLimits(target="gfx950", lds=163840, lds_granule=1280),
     )
 }
+
+
+def has_limits(target: str) -> bool:
+    """Whether the limits of a target are known."""
+    return target in _LIMITS
 
 
 def limits_of(target: str) -> TargetLimits:

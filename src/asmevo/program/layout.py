@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
+from asmevo.codeobject.plan import Plan
 from asmevo.isa import assemble
-from asmevo.isa.encoding import branch_target, branch_words, is_branch, with_branch_target
+from asmevo.isa.encoding import BRANCH_RANGE, branch_target, branch_words, is_branch
 from asmevo.isa.unread import with_unread_bits
+from asmevo.program.islands import with_islands
+from asmevo.program.notes import new_note
 from asmevo.program.program import Line, Program
-from asmevo.program.recover import decode_text
+from asmevo.program.recover import address_index, decode_text
+from asmevo.program.references import addition, half, references, widened, with_constant
 from asmevo.verdict import InputError
 
 ENTRY_ALIGN = 256
@@ -20,20 +26,26 @@ _READS_ALL = ("gfx942",)
 S_NOP = bytes.fromhex("000080bf")
 
 
+class EntryError(InputError):
+    """An edit takes the place where a kernel begins, or moves its second entry."""
+
+
 def encode(program: Program) -> Program:
     """The program with words in every line: texts without go to the assembler in one batch.
 
     Raises `InputError` that names the text which does not assemble.
     """
-    missing = [line for line in program.lines if line.words is None]
+    missing = [i for i, line in enumerate(program.lines) if line.words is None]
     if not missing:
         return program
-    target = program.source.target
-    plain = [line for line in missing if line.target is None]
+    lines, target = list(program.lines), program.source.target
+    plain = [lines[i] for i in missing if lines[i].target is None]
     words = dict(zip((x.id for x in plain), assemble([x.instruction.text for x in plain], target), strict=True))
     if target not in _READS_ALL:
         words |= _with_unread_bits(program, plain, words)
-    return program.with_lines(tuple(_encoded(x, words, target) if x.words is None else x for x in program.lines))
+    for i in missing:
+        lines[i] = _encoded(lines[i], words, target)
+    return program.with_lines(tuple(lines))
 
 
 def _encoded(line: Line, words: dict[int, bytes], target: str) -> Line:
@@ -57,61 +69,129 @@ def _with_unread_bits(program: Program, lines: list[Line], words: dict[int, byte
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the lines of an encoded program go."""
+    """Where the lines of a program go."""
 
-    addresses: tuple[int, ...]
-    """By position in `Program.lines`."""
+    program: Program
+    """The program with words in every line, and with what was added so that every distance can be encoded."""
+    addresses: Sequence[int]
+    """By position in its lines."""
     text: bytes
     """The whole `.text`, with `s_nop` in front of an entry where its alignment asks for it."""
-    entries: dict[str, int]
-    """Kernel name to entry address."""
+    plan: Plan
+    """Where everything else goes."""
 
 
 def lay_out(program: Program) -> Layout:
-    """Addresses and bytes of a program; every line must have words (see `encode`).
+    """Addresses and bytes of a program. Branches that are out of reach go through islands (see `with_islands`).
 
-    Raises `InputError` when a branch is too far from its target, or a kernel lost its entry or its preload header.
+    Raises `InputError` when a text does not assemble, or a kernel lost its entry or its preload header.
     """
-    start = program.source.text.address
-    entries = kernel_entries(program)
-    position = program.position
-    aligned = {position[line_id]: _kernel_entry(program, name) for name, line_id in entries.items()}
-    addresses: list[int] = []
-    at = start
-    for i, line in enumerate(program.lines):
-        if i in aligned:
-            at += (aligned[i] - at) % ENTRY_ALIGN
-        addresses.append(at)
-        assert line.words is not None
-        at += len(line.words)
-    text = bytearray()
-    for line, address in zip(program.lines, addresses, strict=True):
-        gap = address - start - len(text)
-        if gap:
-            text += S_NOP * (gap // 4)
-        assert line.words is not None
-        if line.target is None:
-            text += line.words
+    program = encode(program)
+    note = new_note(program)
+    home = program.source.sections.index(program.source.text)
+    while True:
+        addresses, end = _addresses(program)
+        sizes = {home: end - program.source.text.address, **({note[0]: len(note[1])} if note else {})}
+        plan = Plan(program.source, sizes)
+        jumps, far = _jumps(program, addresses)
+        constants = _constants(program, addresses, plan)
+        narrow = [i for i, value in constants if _too_narrow(program.lines[i], value)]
+        if not far and not narrow:
+            break
+        if narrow:
+            lines = list(program.lines)
+            for i in narrow:
+                lines[i] = widened(lines[i])
+            program = program.with_lines(tuple(lines))
         else:
-            text += with_branch_target(line.words, address, addresses[position[line.target]])
-    layout = Layout(tuple(addresses), bytes(text), {name: addresses[position[i]] for name, i in entries.items()})
-    _check_preload(program, layout)
+            program = with_islands(program, addresses, far, protected_lines(program))
+    shift = plan.address(program.source.text.address) - program.source.text.address
+    layout = Layout(program, [a + shift for a in addresses], _text(program, addresses, jumps, constants), plan)
+    _check_preload(layout)
     return layout
 
 
+def _addresses(program: Program) -> tuple[list[int], int]:
+    """By position, the address of each line, as if `.text` stayed where it is; and the address behind the last."""
+    sizes = [len(line.words or b"") for line in program.lines]
+    aligned = {program.position[line_id]: _entry(program, name) for name, line_id in kernel_entries(program).items()}
+    found: list[int] = []
+    at, start = program.source.text.address, 0
+    for cut in (*sorted(aligned), len(sizes)):
+        found += accumulate(sizes[start : cut - 1], initial=at) if cut > start else ()
+        at = found[-1] + sizes[cut - 1] if cut > start else at
+        if cut < len(sizes):
+            at += (aligned[cut] - at) % ENTRY_ALIGN
+        start = cut
+    return found, at
+
+
+def _jumps(program: Program, addresses: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
+    """(position, dwords to go) of each branch; positions of those that do not reach their target."""
+    position = program.position
+    jumps = [
+        (i, (addresses[position[line.target]] - addresses[i]) // 4 - 1)
+        for i, line in enumerate(program.lines)
+        if line.target is not None
+    ]
+    return jumps, [i for i, distance in jumps if distance not in BRANCH_RANGE]
+
+
+def _constants(program: Program, addresses: list[int], plan: Plan) -> list[tuple[int, int]]:
+    """(position, constant) of each half of an address relative to the program counter."""
+    text, sections = program.source.text.address, program.source.sections
+    shift = plan.address(text) - text
+    found: list[tuple[int, int]] = []
+    for i, reference in references(program):
+        base = addresses[program.position[reference.origin]] + 4 if reference.origin in program.position else 0
+        if reference.line is not None:
+            if reference.line not in program.position:
+                raise EntryError(f"An edit removes line {reference.line}, whose address the code uses; keep that line.")
+            place = addresses[program.position[reference.line]]
+        else:
+            place = plan.address(sections[reference.section].address) - shift
+        found.append((i, half(place + reference.offset - base, reference.high)))
+    return found
+
+
+def _too_narrow(line: Line, value: int) -> bool:
+    found = addition(line.words or b"")
+    return found is not None and not found.literal and found.value != value
+
+
+def _text(
+    program: Program, addresses: list[int], jumps: list[tuple[int, int]], constants: list[tuple[int, int]]
+) -> bytes:
+    pieces = [line.words or b"" for line in program.lines]
+    for i, distance in jumps:
+        pieces[i] = distance.to_bytes(2, "little", signed=True) + pieces[i][2:]
+    for i, value in constants:
+        pieces[i] = with_constant(pieces[i], value)
+    out = bytearray()
+    start, base = 0, program.source.text.address
+    for cut in (*sorted(program.position[i] for i in kernel_entries(program).values()), len(pieces)):
+        out += b"".join(pieces[start:cut])
+        if cut < len(pieces):
+            out += S_NOP * ((addresses[cut] - base - len(out)) // 4)
+        start = cut
+    return bytes(out)
+
+
 def kernel_entries(program: Program) -> dict[str, int]:
-    """Kernel name to the line id of its entry; other kernels than the program's begin at lines of K0."""
-    index = {d.address: i for i, d in enumerate(decode_text(program.source))} if len(program.source.kernels) > 1 else {}
+    """Kernel name to the line id of its entry."""
     entries: dict[str, int] = {}
     for kernel in program.source.kernels:
-        line_id = program.entry if kernel.name == program.kernel.name else index.get(kernel.entry, -1)
+        if kernel.name == program.kernel.name:
+            line_id = program.entry
+        else:
+            line_id = program.anchor(address_index(program.source).get(kernel.entry, -1))
         if line_id not in program.position:
-            raise InputError(f"An edit removes the first line of the kernel {kernel.name}; keep that line.")
+            raise EntryError(f"An edit removes the first line of the kernel {kernel.name}; keep that line.")
         entries[kernel.name] = line_id
     return entries
 
 
-def _kernel_entry(program: Program, name: str) -> int:
+def _entry(program: Program, name: str) -> int:
     return next(k.entry for k in program.source.kernels if k.name == name)
 
 
@@ -121,33 +201,41 @@ def second_entries(program: Program) -> dict[str, int]:
     Where the header of K0 ends with a branch to it, it is where that branch goes now.
     """
     found: dict[str, int] = {}
-    target = program.source.target
     for kernel in program.source.kernels:
         if not kernel.descriptor.kernarg_preload_length:
             continue
-        index = {d.address: i for i, d in enumerate(decode_text(program.source))}
+        index, decoded = address_index(program.source), decode_text(program.source)
         original = index.get(kernel.entry + PRELOAD_HEADER, -1)
-        found[kernel.name] = original
+        found[kernel.name] = program.anchor(original)
         for line_id in range(index[kernel.entry], original):
-            words = decode_text(program.source)[line_id].words
-            if is_branch(words, target) and line_id in program.position and _goes_to(program, line_id) == original:
-                found[kernel.name] = program.line(line_id).target or original
+            here = decoded[line_id]
+            if is_branch(here.words, program.source.target) and line_id in program.position:
+                goes_to = index.get(branch_target(here.words, here.address))
+                if goes_to == original:
+                    found[kernel.name] = program.line(line_id).target or original
     return found
 
 
-def _goes_to(program: Program, line_id: int) -> int:
-    """The line that a branch of K0 goes to in K0."""
-    decoded = decode_text(program.source)
-    address = branch_target(decoded[line_id].words, decoded[line_id].address)
-    return next((i for i, d in enumerate(decoded) if d.address == address), -1)
+def protected_lines(program: Program) -> Iterator[range]:
+    """Positions in front of which nothing may be added: kernarg preload headers, and additions to an `s_getpc_b64`."""
+    entries, position = kernel_entries(program), program.position
+    for name, line_id in second_entries(program).items():
+        if line_id in position:
+            yield range(position[entries[name]], position[line_id] + 1)
+    for i, reference in references(program):
+        if reference.origin in position:
+            yield range(position[reference.origin] + 1, i + 1)
+            yield range(i + 1, i + 2)
 
 
-def _check_preload(program: Program, layout: Layout) -> None:
+def _check_preload(layout: Layout) -> None:
     """Hold the second entry of kernels with kernarg preload at its distance."""
+    program = layout.program
     for name, line_id in second_entries(program).items():
         position = program.position.get(line_id)
-        if position is None or layout.addresses[position] != layout.entries[name] + PRELOAD_HEADER:
-            raise InputError(
+        entry = layout.addresses[program.position[kernel_entries(program)[name]]]
+        if position is None or layout.addresses[position] != entry + PRELOAD_HEADER:
+            raise EntryError(
                 f"The kernel {name} has a second entry {PRELOAD_HEADER} bytes behind its first (kernarg preload); edit "
                 "only behind it, or keep the size of what is in front."
             )

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from asmevo.isa.llvm import TRIPLE
-from asmevo.program.layout import kernel_entries
+from asmevo.program.labels import entry_labels
 from asmevo.program.program import Line, Program
+from asmevo.program.resources import resource_values
+from asmevo.program.symbolic import symbolic_text
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 _COLUMN = 72
@@ -17,7 +19,8 @@ def listing(program: Program) -> str:
     """The listing of a program. `parse_listing` reads it back, edited or not.
 
     Lines look like `<tab>text // id: words`; a line that the assembler has not seen yet has no words. Branches go to
-    labels `L<id>`. Descriptor and arguments are comments: they are kept as bytes, not assembled.
+    labels `L<id>`, additions to the program counter name their place (see `symbolic`). Descriptor and arguments are
+    comments: they are kept as bytes, not assembled; a number in the comment `resources` may be edited.
     """
     return "\n".join([*_head(program), *_body(program), ""])
 
@@ -32,6 +35,8 @@ def _head(program: Program) -> Iterator[str]:
         f"{d.user_sgpr_count} user SGPRs, LDS {d.lds_size}, scratch {d.private_size}"
     )
     yield f"// descriptor bytes: {d.raw.hex()}"
+    if values := resource_values(program):
+        yield f"// resources: {', '.join(f'{name} {value}' for name, value in values.items())}"
     yield f"// kernarg: {kernel.kernarg_size} bytes, at most {kernel.max_workgroup} work-items in a workgroup"
     for argument in kernel.args:
         yield f"//   {argument.offset:4} {argument.size:3} {argument.kind} {argument.name}".rstrip()
@@ -41,23 +46,31 @@ def _head(program: Program) -> Iterator[str]:
 
 
 def _body(program: Program) -> Iterator[str]:
-    targets = {line.target for line in program.lines}
+    referred = [line.reference for line in program.lines if line.reference is not None]
+    targets = {line.target for line in program.lines} | {r.line for r in referred}
+    origins = {r.origin for r in referred}
+    kernels = {kernel.name for kernel in program.source.kernels}
     names: dict[int, list[str]] = {}
-    for name, line_id in kernel_entries(program).items():
+    for name, k0_line in entry_labels(program.source).items():
+        line_id = program.entry if name == program.kernel.name else program.anchor(k0_line)
         names.setdefault(line_id, []).append(name)
     for line in program.lines:
         for name in names.get(line.id, ()):
-            yield f"\t.globl {quoted(name)}"
+            if name in kernels:
+                yield f"\t.globl {quoted(name)}"
             yield f"\t.type {quoted(name)},@function"
             yield f"{quoted(name)}:"
         if line.id in targets:
             yield f"L{line.id}:"
-        yield _instruction(line)
+        yield _instruction(line, program)
+        if line.id in origins:
+            yield f"P{line.id}:"
 
 
-def _instruction(line: Line) -> str:
+def _instruction(line: Line, program: Program) -> str:
     words = "" if line.words is None else " ".join(_dwords(line.words))
-    return f"\t{line.instruction.text.ljust(_COLUMN)} // {line.id}: {words}".rstrip()
+    text = line.instruction.text if line.reference is None else symbolic_text(line, program.source.sections)
+    return f"\t{text.ljust(_COLUMN)} // {line.id}: {words}".rstrip()
 
 
 def _dwords(words: bytes) -> Iterator[str]:

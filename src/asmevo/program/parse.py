@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from asmevo.codeobject import CodeObject
+from asmevo.codeobject import CodeObject, Resources
 from asmevo.isa import Decoder, parse_instruction
 from asmevo.isa.encoding import BRANCHES
-from asmevo.program.program import Line, Program
+from asmevo.program.labels import entry_labels
+from asmevo.program.program import Line, Program, Reference
 from asmevo.program.recover import recover
+from asmevo.program.resources import resource_values, with_resources
+from asmevo.program.symbolic import Symbolic, parse_symbolic, same_registers
 from asmevo.program.text import make_line, retargeted
 from asmevo.verdict import InputError
 
 _LABEL = re.compile(r'\s*(?:"([^"]*)"|([A-Za-z_.$][\w.$]*)):(?!\w)\s*')
 _COMMENT = re.compile(r"\s*(?:(\d{1,9}):\s*((?:[0-9A-Fa-f]{8}\s*)*))?$")
 _KERNEL = re.compile(r"^// kernel: (.*)$", re.MULTILINE)
+_RESOURCES = re.compile(r"^// resources: (.*)$", re.MULTILINE)
 _TARGET = re.compile(r'\.amdgcn_target\s+"?[\w-]*--(\w+)')
 _DIRECTIVES = (".text", ".p2align", ".globl", ".type", ".size")
 
@@ -31,11 +35,30 @@ def parse_listing(text: str, obj: CodeObject) -> Program:
     rows, labels = _scan(text, obj.target)
     lines = _number(rows, k0)
     ids = {name: lines[index].id for name, index in labels.items() if index < len(lines)}
-    resolved = tuple(_resolve(line, row, ids) for line, row in zip(lines, rows, strict=True))
+    behind = {name: lines[index - 1].id for name, index in labels.items() if 0 < index <= len(lines)}
+    names = _Names(ids, behind, obj, k0)
+    resolved = tuple(names.resolve(line, row) for line, row in zip(lines, rows, strict=True))
     entry = ids.get(k0.kernel.name)
     if entry is None:
         raise InputError(f"The listing has no label {k0.kernel.name!r} in front of the kernel's first line; add it.")
-    return k0.with_lines(resolved, entry)
+    anchors = {line: ids[name] for name, line in entry_labels(obj).items() if ids.get(name, line) != line}
+    program = replace(k0, lines=resolved, entry=entry, anchors=anchors)
+    return _with_resources(program, text)
+
+
+def _with_resources(program: Program, text: str) -> Program:
+    """The program with the numbers of the comment `resources`, where they are not those of K0."""
+    m = _RESOURCES.search(text)
+    if m is None:
+        return program
+    known, asked = resource_values(program), dict[str, int]()
+    for part in m[1].split(","):
+        name, _, value = part.strip().partition(" ")
+        if name not in known or not value.isdecimal():
+            raise InputError(f"The comment `{m[0]}` of the listing must give numbers for {', '.join(known)}.")
+        if int(value) != known[name]:
+            asked[name] = int(value)
+    return with_resources(program, Resources(**asked)) if asked else program
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +72,8 @@ class _Row:
     """For a branch, the label it goes to."""
     id: int | None
     words: bytes = field(default=b"")
+    symbolic: Symbolic | None = None
+    """For an addition to the program counter, what it says."""
 
 
 def _scan(text: str, target: str) -> tuple[list[_Row], dict[str, int]]:
@@ -88,7 +113,7 @@ def _row(number: int, body: str, comment: str) -> _Row:
     mnemonic, _, operand = body.partition(" ")
     label = operand.strip('"') if mnemonic in BRANCHES else ""
     words = b"".join(int(w, 16).to_bytes(4, "little") for w in (m[2] or "").split()) if m else b""
-    return _Row(number, body, label, int(m[1]) if m and m[1] else None, words)
+    return _Row(number, body, label, int(m[1]) if m and m[1] else None, words, parse_symbolic(body))
 
 
 def _number(rows: list[_Row], k0: Program) -> list[Line]:
@@ -107,6 +132,10 @@ def _number(rows: list[_Row], k0: Program) -> list[Line]:
 
 def _line(row: _Row, line_id: int, k0: Program) -> Line:
     original = k0.lines[row.id] if row.id is not None and row.id < len(k0.lines) else None
+    if row.symbolic is not None:
+        if original is not None and same_registers(original.instruction, row.symbolic.instruction):
+            return Line(line_id, original.instruction, original.words)
+        return Line(line_id, row.symbolic.instruction)
     if original is not None and _same_text(row, original):
         if row.words != original.words:
             raise InputError(
@@ -131,11 +160,44 @@ def _same_text(row: _Row, original: Line) -> bool:
     return parse_instruction(row.text) == original.instruction
 
 
-def _resolve(line: Line, row: _Row, ids: dict[str, int]) -> Line:
-    if not row.label:
-        return line
-    if row.label not in ids:
-        raise InputError(
-            f"Line {row.number} of the listing goes to {row.label!r}, which is not defined; add the label."
-        )
-    return retargeted(line, ids[row.label])
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the names in a listing stand for."""
+
+    ids: dict[str, int]
+    """Label to the line behind it."""
+    behind: dict[str, int]
+    """Label to the line in front of it."""
+    obj: CodeObject
+    k0: Program
+
+    def resolve(self, line: Line, row: _Row) -> Line:
+        """The line with its target or reference."""
+        if row.label:
+            return retargeted(line, self._line(row.label, row))
+        if row.symbolic is None:
+            return line
+        written, origin = row.symbolic, f"P{row.symbolic.origin}"
+        if origin not in self.behind:
+            raise InputError(f"Line {row.number} of the listing names {origin!r}, which is not defined; add the label.")
+        place = Reference(self.behind[origin], written.high, None, 0, written.offset)
+        if written.is_section:
+            return replace(line, reference=replace(place, section=self._section(written.place, row)))
+        return replace(line, reference=replace(place, line=self._line(written.place, row)))
+
+    def _line(self, label: str, row: _Row) -> int:
+        if label not in self.ids:
+            raise InputError(
+                f"Line {row.number} of the listing goes to {label!r}, which is not defined; add the label."
+            )
+        return self.ids[label]
+
+    def _section(self, name: str, row: _Row) -> int:
+        """Index of the section; of several with that name, the one that the line of K0 names."""
+        found = [i for i, s in enumerate(self.obj.sections) if s.name == name and s.allocated]
+        original = self.k0.lines[row.id] if row.id is not None and row.id < len(self.k0.lines) else None
+        if original is not None and original.reference is not None and original.reference.section in found:
+            return original.reference.section
+        if not found:
+            raise InputError(f"Line {row.number} of the listing names {name!r}, which is no section of the object.")
+        return found[0]

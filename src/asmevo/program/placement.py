@@ -13,7 +13,7 @@ from asmevo.program.fences import DONE, NOT_ISSUED, FenceAnalysis, cares, same_f
 from asmevo.program.memory import Fence, fence
 from asmevo.program.outstanding import CAP, facts, written_in_order
 from asmevo.program.program import Line, Program, control_kind
-from asmevo.program.text import retargeted
+from asmevo.program.text import redirected
 from asmevo.program.waits import WaitAnalysis
 
 _Lines: TypeAlias = tuple[Line, ...]
@@ -249,12 +249,7 @@ def with_waits(program: Program, placed: Iterable[PlacedWait]) -> Program:
         if not wait.fallthrough:
             moved[wait.before] = fresh
         fresh += 1
-    lines = (
-        line if line.target is None or line.target not in moved else retargeted(line, moved[line.target])
-        for old in program.lines
-        for line in (*new.get(old.id, ()), old)
-    )
-    return program.with_lines(tuple(lines), moved.get(program.entry, program.entry))
+    return redirected(program, (line for old in program.lines for line in (*new.get(old.id, ()), old)), moved)
 
 
 def with_values(program: Program, values: dict[int, Wait]) -> Program:

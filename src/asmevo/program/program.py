@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
-from asmevo.codeobject import CodeObject, Kernel
-from asmevo.isa import ControlRow, Instruction, rows
+from asmevo.codeobject import CodeObject, Kernel, Resources
+from asmevo.isa import ControlRow, Instruction, Reg, rows
 from asmevo.verdict import InputError, UnsupportedError
 
 _JUMP_KINDS = ("setpc", "swappc", "call")
@@ -23,10 +24,32 @@ COMPUTED_JUMPS = frozenset(r.name for r in rows().values() if isinstance(r, Cont
     "s_add_pc_i64",
     "s_rfe_i64",
 }
-"""Opcodes whose target is not, or not only, in the encoding: the control-flow graph ends in doubt there.
+"""Opcodes whose target is not, or not only, in the encoding: the control-flow graph ends in doubt there, except at an
+`s_setpc_b64` whose address the lines in front tell (see `known_jump`).
 
 Those that are spelled out have no row; some are of targets that no row is made for.
 """
+_LEAVES = frozenset({"branch", "endpgm", "setpc"})
+"""Kinds of control instructions that never go on with the next line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What the literal of an `s_add_u32` or `s_addc_u32` holds: half of the distance to a place in the object.
+
+    The distance counts from the instruction behind an `s_getpc_b64`, whose result the two add it to.
+    """
+
+    origin: int
+    """Id of the `s_getpc_b64`."""
+    high: bool
+    """Whether it is the upper half."""
+    line: int | None
+    """Id of the line that the place is in; None for one outside of `.text`."""
+    section: int = 0
+    """Index of the section that the place counts from when it is outside of `.text`."""
+    offset: int = 0
+    """Bytes from the begin of the line or section; negative where the compiler folded a negative index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +66,8 @@ class Line:
     """
     target: int | None = None
     """For a branch, the id of the line it goes to; its text prints that line as the label `L<id>`."""
+    reference: Reference | None = None
+    """For half of an address relative to the program counter, its place; text and words keep the literal they had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +86,8 @@ class Program:
     """An immutable program over the whole `.text` of one code object.
 
     Invariants: ids are unique; every branch has a `target` that is a line of the program; `entry` is the line id of the
-    kernel's entry. Edits make new programs; untouched lines are shared.
+    kernel's entry. Edits make new programs; untouched lines are shared. `kernel` carries the descriptor as it shall
+    be, so an edit of resources makes it differ from the source's.
     """
 
     source: CodeObject
@@ -69,6 +95,11 @@ class Program:
     kernel: Kernel
     lines: tuple[Line, ...]
     entry: int
+    anchors: Mapping[int, int] = field(default_factory=dict[int, int], compare=False)
+    """Where addresses that are kept outside of the instructions (symbols, pointers in data, entries of other kernels)
+    go when no longer to the line of K0 that they named: id of that line to the id of the line that stands for it."""
+    resources: Resources = field(default_factory=Resources)
+    """What the kernel asks for other than in K0; set by `with_resources`, which keeps `kernel` in step."""
 
     @cached_property
     def position(self) -> dict[int, int]:
@@ -92,9 +123,24 @@ class Program:
         except KeyError:
             raise InputError(f"The program has no line {line_id}; list its lines with `asmevo recover`.") from None
 
+    def anchor(self, line_id: int) -> int:
+        """The line that an address outside of the instructions goes to which named this line of K0."""
+        return self.anchors.get(line_id, line_id)
+
     def with_lines(self, lines: tuple[Line, ...], entry: int | None = None) -> Program:
         """The program with other lines."""
         return replace(self, lines=lines, entry=self.entry if entry is None else entry)
+
+    @cached_property
+    def labels(self) -> frozenset[int]:
+        """Ids of lines that the program's own code goes to or names, and its entry."""
+        found = {self.entry}
+        for line in self.lines:
+            if line.target is not None:
+                found.add(line.target)
+            if line.reference is not None and line.reference.line is not None:
+                found.add(line.reference.line)
+        return frozenset(found)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -127,11 +173,13 @@ def _blocks(program: Program) -> tuple[Block, ...]:
             reachable.add(i)
             kind, target = control_kind(lines[i].instruction), lines[i].target
             if lines[i].instruction.base in COMPUTED_JUMPS:
-                raise UnsupportedError(f"Line {lines[i].id}, `{lines[i].instruction}`, goes to a computed address.")
+                target = known_jump(program, i)
+                if target is None:
+                    raise UnsupportedError(f"Line {lines[i].id}, `{lines[i].instruction}`, goes to a computed address.")
             if target is not None:
                 leaders.add(position[target])
                 work.append(position[target])
-            if kind in ("branch", "endpgm"):
+            if kind in _LEAVES:
                 break
             i += 1
             if target is not None:
@@ -146,9 +194,35 @@ def _blocks(program: Program) -> tuple[Block, ...]:
 
 
 def _successors(program: Program, end: int, number: dict[int, int]) -> tuple[int, ...]:
-    last = program.lines[end - 1]
-    kind = control_kind(last.instruction)
+    kind = control_kind(program.lines[end - 1].instruction)
     if kind == "endpgm":
         return ()
-    jump = () if last.target is None else (number[program.position[last.target]],)
-    return jump if kind == "branch" else ((number[end],) if end in number else ()) + jump
+    last = program.lines[end - 1]
+    target = known_jump(program, end - 1) if last.instruction.base in COMPUTED_JUMPS else last.target
+    jump = () if target is None else (number[program.position[target]],)
+    return jump if kind in _LEAVES else ((number[end],) if end in number else ()) + jump
+
+
+def known_jump(program: Program, position: int) -> int | None:
+    """Id of the line that the `s_setpc_b64` at a position goes to; None unless the lines in front compute it.
+
+    They are what compilers make of a branch that is out of reach: `s_getpc_b64`, the additions of the lower and the
+    upper half, one behind the other, with no way in between them.
+    """
+    if position < 3 or program.lines[position].instruction.base != "s_setpc_b64":
+        return None
+    origin, low, high, jump = program.lines[position - 3 : position + 1]
+    if low.reference is None or high.reference is None or low.reference.offset:
+        return None
+    whole = low.reference.origin == origin.id and high.reference == replace(low.reference, high=True)
+    entered = any(line.id in program.labels for line in (low, high, jump))
+    (source,) = jump.instruction.operands
+    (first, count), wanted = _destination(low), (source.first, 1) if isinstance(source, Reg) else None
+    same = wanted == (first, count) and _destination(high) == (first + 1, 1)
+    return low.reference.line if whole and same and not entered else None
+
+
+def _destination(line: Line) -> tuple[int, int]:
+    """First register and number of registers of what a scalar instruction writes."""
+    operand = line.instruction.operands[0]
+    return (operand.first, operand.count) if isinstance(operand, Reg) else (-1, 0)

@@ -2,61 +2,99 @@
 
 from __future__ import annotations
 
-from asmevo.codeobject.writer import TextMove, write_text
-from asmevo.program.layout import Layout, encode, lay_out
-from asmevo.program.program import COMPUTED_JUMPS, Program
-from asmevo.program.recover import decode_text
-from asmevo.verdict import InputError
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import eq
 
-_USES_ITS_ADDRESS = COMPUTED_JUMPS | {"s_getpc_b64", "s_get_pc_i64", "s_prefetch_inst_pc_rel"}
+from asmevo.codeobject import Descriptor
+from asmevo.codeobject.plan import UnmovableError
+from asmevo.codeobject.writer import patch, write
+from asmevo.program.layout import Layout, lay_out
+from asmevo.program.notes import new_note
+from asmevo.program.program import Program
+from asmevo.program.recover import decode_text
+from asmevo.program.references import named_addresses, not_understood
 
 
 def rebuild(program: Program) -> bytes:
     """The code object file of a program; without an edit, the bytes it was recovered from.
 
-    Untouched lines are emitted from their words, edited ones are assembled in one batch, and branches are encoded to
-    reach their targets. Raises `InputError` for a text that does not assemble, a branch out of range, or an
-    object in which instructions cannot be moved safely.
+    Untouched lines are emitted from their words, edited ones are assembled in one batch; branches, addresses relative
+    to the program counter, symbols, relocations and headers follow what they point at. Raises `InputError` for a text
+    that does not assemble, and `UnmovableError` for an object in which instructions cannot be moved safely.
     """
-    program = encode(program)
     layout = lay_out(program)
-    old = [d.address for d in decode_text(program.source)]
-    if not _moved(program, layout, old):
-        return write_text(program.source, layout.text)
-    for line in program.lines:
-        if line.instruction.base in _USES_ITS_ADDRESS:
-            raise InputError(
-                f"Line {line.id}, `{line.instruction}`, computes with code addresses, so instructions cannot be moved; "
-                "keep to edits that leave every instruction at its place."
-            )
-    return write_text(program.source, layout.text, TextMove(_Moves(program, layout, old), layout.entries))
+    contents = {program.source.sections.index(program.source.text): layout.text}
+    if note := new_note(program):
+        contents[note[0]] = note[1]
+    if not is_moved(layout):
+        return patch(program.source, contents, changed_descriptors(program))
+    refuse_unknown(layout.program)
+    return write(layout.plan, contents, CodeMap(layout), changed_descriptors(program))
 
 
-def _moved(program: Program, layout: Layout, old: list[int]) -> bool:
-    """Whether some line of K0, or the entry, is at another address, or the size changed."""
-    return (
-        len(layout.text) != program.source.text.size
-        or layout.entries != {k.name: k.entry for k in program.source.kernels}
-        or any(x.id < len(old) and a != old[x.id] for x, a in zip(program.lines, layout.addresses, strict=True))
+def is_moved(layout: Layout) -> bool:
+    """Whether some line of K0, or what stands for it, is at another address, or a section changes its size."""
+    program, old = layout.program, [d.address for d in decode_text(layout.program.source)]
+    lines, position = program.lines, program.position
+    if not layout.plan.rigid:
+        return True
+    if layout.addresses == old and all(map(eq, position, range(len(old)))):  # nothing but texts changed
+        return False
+    named = named_addresses(program.source)
+    anchors = ((old[k0], line_id) for k0, line_id in program.anchors.items() if k0 < len(old) and old[k0] in named)
+    stand_ins = [(program.kernel.entry, program.position[program.entry])]
+    stand_ins += [(address, position.get(line_id, -1)) for address, line_id in anchors]
+    return any(at < 0 or layout.addresses[at] != address for address, at in stand_ins) or any(
+        x.id < len(old) and a != old[x.id] for x, a in zip(lines, layout.addresses, strict=True)
     )
 
 
-class _Moves:
-    """Old address in `.text` to new address; that of a deleted line is where the next line of K0 went."""
+def refuse_unknown(program: Program) -> None:
+    """Refuse code that uses the program counter in a way that is not understood."""
+    if line := not_understood(program, [d.address for d in decode_text(program.source)]):
+        raise UnmovableError(
+            f"Line {line.id}, `{line.instruction}`, computes with code addresses in a way that is not understood, so "
+            "instructions cannot be moved; keep to edits that leave every instruction at its place, or patch in place."
+        )
 
-    def __init__(self, program: Program, layout: Layout, old: list[int]) -> None:
-        self._new: dict[int, int] = {}
+
+def changed_descriptors(program: Program) -> dict[int, Descriptor]:
+    """By address, the descriptor that an edit of resources changed."""
+    return {
+        kernel.descriptor_address: program.kernel.descriptor
+        for kernel in program.source.kernels
+        if kernel.name == program.kernel.name and program.resources.given()
+    }
+
+
+class CodeMap:
+    """Old address in `.text` to new address, for what is kept outside of the instructions.
+
+    That of a line is where the line went that stands for it now; that of a deleted line is where the next line of K0
+    went.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        program = layout.program
+        self._old: Sequence[int] = [d.address for d in decode_text(program.source)]
         text = program.source.text
         self._end = text.address + text.size
-        following = text.address + len(layout.text)
-        self._new[self._end] = following
-        for number in range(len(old) - 1, -1, -1):
-            position = program.position.get(number)
-            following = following if position is None else layout.addresses[position]
-            self._new[old[number]] = following
+        self._new_end = layout.plan.address(text.address) + len(layout.text)
 
     def __call__(self, address: int) -> int:
-        rest = 0
-        while address not in self._new:  # inside an instruction: keep the distance to its first byte
-            address, rest = address - 1, rest + 1
-        return self._new[address] + rest
+        if address >= self._end:
+            return self._new_end + address - self._end
+        number = bisect_right(self._old, address) - 1
+        rest = address - self._old[number]
+        program = self._layout.program
+        while number < len(self._old):
+            if self._old[number] == program.kernel.entry:
+                line_id = program.entry
+            else:
+                line_id = program.anchor(number) if not rest else number
+            if line_id in program.position:
+                return self._layout.addresses[program.position[line_id]] + rest
+            number, rest = number + 1, 0
+        return self._new_end

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from asmevo.codeobject import CodeObject
+from asmevo.codeobject.elf import STT_FUNC
 from asmevo.isa import Decoded, Decoder, parse_instruction
 from asmevo.isa.encoding import branch_target, is_branch
-from asmevo.program.program import Line, Program
+from asmevo.program.program import Line, Program, control_kind
+from asmevo.program.references import entered_addresses, with_references
 from asmevo.verdict import InputError
 
 
@@ -18,29 +22,64 @@ def recover(obj: CodeObject, kernel: str | None = None) -> Program:
     instruction of `.text`, or when the object has no such kernel.
     """
     chosen = obj.kernel(kernel)
-    decoded = decode_text(obj)
-    index = {d.address: i for i, d in enumerate(decoded)}
+    index = address_index(obj)
     if chosen.entry not in index:
         raise InputError(f"The kernel {chosen.name} begins inside an instruction; get an undamaged code object.")
-    lines = tuple(_line(i, d, index, obj.target) for i, d in enumerate(decoded))
-    return Program(obj, chosen, lines, index[chosen.entry])
+    return Program(obj, chosen, _lines(obj), index[chosen.entry])
 
 
 @lru_cache(maxsize=16)
 def decode_text(obj: CodeObject) -> tuple[Decoded, ...]:
-    """The linear sweep over `.text`."""
-    return tuple(Decoder(obj.target).decode(obj.text_bytes, obj.text.address))
+    """The linear sweep over `.text`. Where it misses the begin of a function, data precede it: each is swept alone."""
+    decoder, text = Decoder(obj.target), obj.text
+    whole = decoder.decode(obj.text_bytes, text.address)
+    functions = {k.entry for k in obj.kernels}
+    functions |= {s.value for s in obj.symbols if s.type == STT_FUNC and text.contains(s.value) and s.value % 4 == 0}
+    starts = {d.address for d in whole}
+    if functions <= starts:
+        return tuple(whole)
+    cuts = sorted({text.address, *functions, text.address + text.size})
+    parts = (decoder.decode(obj.text_bytes[a - text.address : b - text.address], a) for a, b in pairwise(cuts))
+    return tuple(d for part in parts for d in part)
 
 
-def _line(number: int, decoded: Decoded, index: dict[int, int], arch: str) -> Line:
-    if not is_branch(decoded.words, arch):
-        return Line(number, parse_instruction(decoded.text), decoded.words)
-    address = branch_target(decoded.words, decoded.address)
-    target = index.get(address)
-    if target is None:
+@lru_cache(maxsize=16)
+def address_index(obj: CodeObject) -> Mapping[int, int]:
+    """Address of each instruction of K0 to its line id."""
+    return {d.address: i for i, d in enumerate(decode_text(obj))}
+
+
+def _lines(obj: CodeObject) -> tuple[Line, ...]:
+    decoded, index = decode_text(obj), address_index(obj)
+    lines = [Line(i, parse_instruction(d.text), d.words) for i, d in enumerate(decoded)]
+    astray: list[int] = []
+    for i in [i for i, d in enumerate(decoded) if is_branch(d.words, obj.target)]:
+        target = index.get(branch_target(decoded[i].words, decoded[i].address))
+        if target is None:
+            astray.append(i)
+            continue
+        text = f"{lines[i].instruction.mnemonic} L{target}"
+        lines[i] = Line(i, parse_instruction(text), decoded[i].words, target)
+    if astray and (met := _reachable(lines, obj, index).intersection(astray)):
+        here = decoded[min(met)]
         raise InputError(
-            f"The branch at 0x{decoded.address:x} goes to 0x{address:x}, where no instruction begins; "
-            "the code object has data in .text or is damaged."
+            f"The branch at 0x{here.address:x} goes to 0x{branch_target(here.words, here.address):x}, where no "
+            "instruction begins; the code object has data in .text or is damaged."
         )
-    mnemonic = decoded.text.split()[0]
-    return Line(number, parse_instruction(f"{mnemonic} L{target}"), decoded.words, target)
+    return with_references(lines, [d.address for d in decoded], obj)
+
+
+def _reachable(lines: Sequence[Line], obj: CodeObject, index: Mapping[int, int]) -> set[int]:
+    """Lines that control may come to from a kernel, a function or a pointer to code; the rest may be data."""
+    seen = set[int]()
+    work = [index[a] for a in entered_addresses(obj) if a in index]
+    while work:
+        i = work.pop()
+        while i < len(lines) and i not in seen:
+            seen.add(i)
+            if lines[i].target is not None:
+                work.append(lines[i].target or 0)
+            if control_kind(lines[i].instruction) in ("branch", "endpgm", "setpc"):
+                break
+            i += 1
+    return seen

@@ -30,7 +30,10 @@ def rebuild_text(facts: dict[str, Any], check: Check) -> str:
     if facts["identical"]:
         return f"identical to K0, byte for byte (sha256 {facts['sha256']})"
     counts = check.facts
+    parts = [f"{counts['branches']} branches"]
+    parts += [f"{counts['references']} addresses"] if counts["references"] else []
+    added = f", {counts['islands']} branches added to reach far targets" if counts["islands"] else ""
     return (
-        f"{facts['instructions']} instructions, {counts['untouched']} of them with K0's words and "
-        f"{counts['branches']} branches checked (sha256 {facts['sha256']})"
+        f"{counts['method']}: {facts['instructions']} instructions, {counts['untouched']} of them with K0's words and "
+        f"{' and '.join(parts)} checked{added} (sha256 {facts['sha256']})"
     )

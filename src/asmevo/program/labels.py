@@ -1,0 +1,39 @@
+"""Names for the lines that are entered from outside of the program: kernels, functions, code that data points at."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+
+from asmevo.codeobject import CodeObject
+from asmevo.codeobject.elf import STT_FUNC
+from asmevo.program.recover import decode_text
+from asmevo.program.references import entered_addresses
+
+_OWN = re.compile(r"[LPE]\d+")
+"""Labels that the listing makes itself."""
+
+
+def entry_labels(obj: CodeObject) -> dict[str, int]:
+    """Label to the line of K0 it stands for; kernels by their names, functions by their symbol's if it is unique."""
+    addresses = [d.address for d in decode_text(obj)]
+    kernels = {kernel.name: kernel.entry for kernel in obj.kernels}
+    functions = [s for s in obj.symbols if s.type == STT_FUNC and obj.text.contains(s.value)]
+    names = Counter(s.name for s in functions)
+    labels = dict(kernels)
+    for symbol in functions:
+        unique = names[symbol.name] == 1 and symbol.name and not _OWN.fullmatch(symbol.name)
+        if unique and symbol.value not in kernels.values():
+            labels.setdefault(symbol.name, symbol.value)
+    found = {name: line for name, at in labels.items() if (line := _line_at(addresses, at)) >= 0}
+    for address in sorted(entered_addresses(obj)):
+        line = _line_at(addresses, address)
+        if line >= 0 and line not in found.values():
+            found[f"E{line}"] = line
+    return found
+
+
+def _line_at(addresses: list[int], address: int) -> int:
+    i = bisect_left(addresses, address)
+    return i if i < len(addresses) and addresses[i] == address else -1
