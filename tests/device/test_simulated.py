@@ -19,6 +19,13 @@ class SimulatorSuite(DeviceConformance):
             self.device().load(data)
 
 
+    @pytest.mark.parametrize("target", ["gfx950", "gfx90a"])
+    def test_an_object_of_another_target_is_named(self, target):
+        data = build("s_endpgm", target=target)
+        with pytest.raises(UnsupportedError, match=f"mi300x executes gfx942 code and the object is made for {target}"):
+            self.device().load(data)
+
+
 class TestInThisProcess(SimulatorSuite):
     one = SimDevice()
 

@@ -183,3 +183,9 @@ def test_many_empty_workgroups_take_their_dispatch() -> None:
     """2,097,152 empty workgroups took 1011.7 us on MI300X (mgpusim calibration)."""
     e = timed("s_endpgm", workgroups=2_097_152, vgpr_alloc=32)
     assert e.microseconds == pytest.approx(1011.7, rel=0.1)
+
+
+def test_a_program_of_another_target_is_not_timed(mi300x: Chip) -> None:
+    program = program_from_text("s_nop 0\ns_endpgm", target="gfx950")
+    with pytest.raises(UnsupportedError, match="mi300x executes gfx942 code and the object is made for gfx950"):
+        estimate(program, launch_of(), traces_of(program), mi300x)

@@ -50,7 +50,9 @@ class SimDevice(Device):
         key = (module.sha256, module.kernel)
         found = self._modules.get(key)
         if found is None:
-            program = recover(CodeObject.parse(module.data, "the object"), module.kernel)
+            obj = CodeObject.parse(module.data, "the object")
+            self._chip.require(obj.target)
+            program = recover(obj, module.kernel)
             found = self._modules[key] = _Loaded(program, Executable.build(program, self._cache))
             while len(self._modules) > _MODULES:
                 self._modules.popitem(last=False)

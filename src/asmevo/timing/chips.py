@@ -123,6 +123,14 @@ class Chip:
         low, high = self.range("clock_ghz")
         return f"assumed, not measured; {low:g} to {high:g} GHz are plausible under load"
 
+    def require(self, target: str) -> None:
+        """Raises `UnsupportedError` unless the chip executes code of this target."""
+        if target != self.target:
+            raise UnsupportedError(
+                f"The chip {self.name} executes {self.target} code and the object is made for {target}; give an object "
+                f"for {self.target}, or a chip of {target}."
+            )
+
     def cost(self, latency: str) -> ClassCost:
         """Cost of a latency class. Raises `UnsupportedError` for a class the chip's table does not know."""
         try:

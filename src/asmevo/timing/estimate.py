@@ -124,8 +124,10 @@ def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Ch
     """Modelled time of a launch from traces of the workgroups in `traces_needed`.
 
     The same input gives the same cycles. Raises `InputError` for traces that are missing, empty or of another program,
-    `UnsupportedError` for instructions that the opcode table or the chip's table does not know.
+    `UnsupportedError` for instructions that the opcode table or the chip's table does not know, and for a program that
+    is made for another target than the chip's.
     """
+    chip.require(program.source.target)
     samples = collect(program, traces)
     residency = occupancy(program, launch, chip)
     if (samples.spans[:, 1] - samples.spans[:, 0] != residency.waves_per_workgroup).any():
