@@ -5,8 +5,9 @@
 Every instruction is decoded to a line, and every line emitted from its words with its branch encoded to reach its
 target. Two processes share the files; each learns encodings as it meets them, and nothing is kept of an object.
 
-JSON: `files`, `identical`, `files_per_s` (wall time of both processes; reading the wheels and learning encodings counts,
-compiling the generated files does not), and `by_source` with `files`, `identical`, `instructions`, `data` (words that are no instruction) and `targets` (files of each target).
+JSON: `files`, `identical`, `files_per_s` (wall time of both processes; reading the wheels and learning encodings count,
+compiling the generated files does not), `cpu_seconds` (of the two processes), and `by_source` with `files`,
+`identical`, `instructions`, `data` (words that are no instruction) and `targets` (files of each target).
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ class Result:
     data: int
     error: str
     """Empty when the file came out identical."""
+    cpu_seconds: float
 
 
 def round_trip(task: tuple[str, str, bytes]) -> Result:
     """Recover and rebuild one object."""
     source, name, data = task
+    start = time.process_time()
     target, count, unread = "", 0, 0
     try:
         obj = CodeObject.parse(data, name)
@@ -59,7 +62,7 @@ def round_trip(task: tuple[str, str, bytes]) -> Result:
     except AsmEvoError as problem:
         error = str(problem)
     decode_text.cache_clear()
-    return Result(source, name, target, count, unread, error)
+    return Result(source, name, target, count, unread, error, time.process_time() - start)
 
 
 def tasks(
@@ -86,11 +89,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results.append(result)
             if result.error:
                 print(f"{result.name}: {result.error}", flush=True)
+            if len(results) % 500 == 0:
+                print(f"{len(results)} files, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     seconds = time.perf_counter() - start
     summary = summarized(results, seconds)
     headings = ("source", "files", "identical", "instructions", "data", "targets")
     print(table(headings, [row(name, facts) for name, facts in summary["by_source"].items()]))
-    print(f"{summary['identical']} of {summary['files']} files identical, {summary['files_per_s']} files per second")
+    print(
+        f"{summary['identical']} of {summary['files']} files identical; {summary['files_per_s']} files per second, "
+        f"{summary['cpu_seconds']} CPU-seconds"
+    )
     if options.json:
         print_json(summary)
     return 0 if summary["identical"] == summary["files"] else 1
@@ -112,6 +120,7 @@ def summarized(results: Sequence[Result], seconds: float) -> dict[str, Any]:
         "files": len(results),
         "identical": sum(not r.error for r in results),
         "files_per_s": round(len(results) / seconds, 1),
+        "cpu_seconds": round(sum(r.cpu_seconds for r in results), 1),
         "by_source": by_source,
     }
 
