@@ -1,9 +1,9 @@
 """The operator algebra in which opcode rows state what they compute.
 
-A row's meaning is a small function of an `Algebra` and its source values. The emulator's code generator, an SMT encoder and
-a plain interpreter each implement this protocol, so an opcode's meaning is written once. Values are opaque to rows: bit
-vectors of 1, 8, 16, 32 or 64 bits, and IEEE floats of 16, 32 or 64 bits. One call works on one lane (or on a scalar); how
-many lanes an implementation computes at a time is its own affair.
+A row's meaning is a small function of an `Algebra` and its source values. The emulator's code generator, an SMT encoder
+and a plain interpreter each implement this protocol, so an opcode's meaning is written once. Values are opaque to rows:
+bit vectors of 1, 8, 16, 32 or 64 bits, and IEEE floats of 16, 32 or 64 bits. One call works on one lane (or on a
+scalar); how many lanes an implementation computes at a time is its own affair.
 
 Operations on integers need operands of one width. Shifts take their amount modulo the width. Nothing here traps.
 """
