@@ -91,7 +91,8 @@ def build(
     names = [f"k{i}" for i in range(len(codes))]
     source = [f'    .amdgcn_target "amdgcn-amd-amdhsa--{target}"']
     more = _more(target, preload)
-    source += [_KERNEL.format(name=n, code=c, more=more, vgprs=vgprs, private=private) for n, c in zip(names, codes, strict=True)]
+    fields = {"more": more, "vgprs": vgprs, "private": private}
+    source += [_KERNEL.format(name=n, code=c, **fields) for n, c in zip(names, codes, strict=True)]
     source += [extra, "    .amdgpu_metadata", "---", "amdhsa.version: [1, 2]", "amdhsa.kernels:"]
     source += [_ENTRY.format(name=n, vgprs=vgprs, private=private) for n in names]
     source += ["...", ".end_amdgpu_metadata", ""]
