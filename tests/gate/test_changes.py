@@ -1,5 +1,6 @@
 """What changed between two programs, and which of it must have been executed."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from asmevo.edit import Delete, Insert, Reorder, Replace, apply_all
 from asmevo.gate import align, changes, coverage
-from asmevo.gate.changes import common
+from asmevo.gate.matching import longest_ascending, match
 from asmevo.gate.resources import resources
 from asmevo.verdict import Verdict
 from programs import program_from_text
@@ -130,20 +131,54 @@ def test_a_moved_line_keeps_its_id_when_only_bytes_are_known():
     assert changes(K0, align(K0, program_from_text(text_of(edited)))).moved
 
 
-def longest(a, b):
-    table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-    for i, x in enumerate(a):
-        for j, y in enumerate(b):
-            table[i + 1][j + 1] = table[i][j] + 1 if x == y else max(table[i][j + 1], table[i + 1][j])
-    return table[-1][-1]
+def lines(texts):
+    return program_from_text("\n".join(f"v_mov_b32_e32 v0, {text}" for text in [*texts, "s99"])).lines
 
 
-@given(st.text("abc", max_size=12), st.text("abc", max_size=12))
-def test_common_is_a_longest_common_subsequence(a, b):
-    pairs = common(a, b)
-    assert all(a[i] == b[j] for i, j in pairs)
-    assert all(x[0] < y[0] and x[1] < y[1] for x, y in pairwise(pairs))
-    assert len(pairs) == longest(a, b)
+TEXTS = st.lists(st.sampled_from(["v1", "v2", "v3"]), max_size=12)
+
+
+@given(TEXTS, TEXTS)
+def test_matching_keeps_as_many_equal_lines_as_there_are_in_their_order(a, b):
+    found = match(lines(a), lines(b))
+    a, b = [*a, "end"], [*b, "end"]
+    same = {j: i for j, i in found.items() if a[i] == b[j]}
+    for text in set(a) | set(b):
+        pairs = sorted((j, i) for j, i in same.items() if b[j] == text)
+        assert len(pairs) == min(a.count(text), b.count(text))
+        assert all(x[1] < y[1] for x, y in pairwise(pairs))
+    assert len(found) == len(set(found.values()))
+
+
+@given(TEXTS, st.data())
+def test_one_of_several_equal_lines_that_is_deleted_is_the_one_between_its_neighbours(texts, data):
+    apart = [x for i, text in enumerate(texts) for x in (text, f"s{i}")]
+    gone = data.draw(st.integers(0, len(apart)))
+    found = match(lines(apart), lines(apart[:gone] + apart[gone + 1 :]))
+    assert found == {i: i + (i >= gone and gone < len(apart)) for i in range(len(apart) + (gone == len(apart)))}
+
+
+@given(st.permutations(range(10)))
+def test_the_longest_ascending_run(values):
+    found = [values[i] for i in longest_ascending(values)]
+    best = [1] * len(values)
+    for i, value in enumerate(values):
+        best[i] = 1 + max((best[j] for j in range(i) if values[j] < value), default=0)
+    assert found == sorted(found) and len(found) == max(best)
+
+
+def test_aligning_a_program_with_itself_gives_the_same_object():
+    assert align(K0, K0) is K0
+    edited = after(Insert(3, "s_nop 1"), Reorder((2, 1)))
+    aligned = align(K0, edited)
+    assert align(K0, aligned) is aligned
+    assert [a is b for a, b in zip(aligned.lines, edited.lines, strict=True)].count(False) <= 1  # the branch
+
+
+def test_a_line_with_the_words_of_another_encoding_is_not_untouched():
+    k0 = K0.with_lines(tuple(replace(x, words=bytes(4)) for x in K0.lines))
+    other = tuple(replace(x, words=b"\0\0\1\0") if x.id == 2 else x for x in k0.lines)
+    assert changes(k0, align(k0, k0.with_lines(other))).edited == (2,)
 
 
 def test_registers_beyond_the_granted_ones():

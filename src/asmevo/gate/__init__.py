@@ -2,10 +2,11 @@
 
 from asmevo.gate.baseline import Baseline
 from asmevo.gate.certificate import canonical, certificate, check_certificate, evidence, tools
-from asmevo.gate.changes import Changes, align, changes
+from asmevo.gate.changes import Changes, changes
 from asmevo.gate.coverage import coverage
 from asmevo.gate.differential import differential
 from asmevo.gate.gate import Gate
+from asmevo.gate.matching import align
 from asmevo.gate.report import Report
 from asmevo.gate.resources import resources
 from asmevo.gate.verify import Verification, verify

@@ -4,66 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from asmevo.isa import Instruction, effects, names
+from asmevo.gate.matching import is_untouched
+from asmevo.isa import Instruction, Operand, RegSet, bind, effects, names
 from asmevo.isa.registers import EXEC
 from asmevo.program import Line, Program
-from asmevo.program.dependence import Dependence, DependenceGraph, Edge
+from asmevo.program.dependence import Dependence, DependenceGraph, memory_order
 from asmevo.program.memory import Fence, access, fence
 from asmevo.verdict import Finding, Severity
-
-_BY_PLACE = (Dependence.MEMORY, Dependence.FENCE)
-"""Edges between accesses and fences hold for a line whatever its text has become."""
 
 
 def order_findings(graph: DependenceGraph, lines: tuple[Line, ...]) -> Iterator[Finding]:
     """Edges of a block of K0 that the lines of the same block in a candidate no longer respect.
 
     An edge over registers counts when both its lines are untouched: an edit that replaces or renames one may well be
-    right, which execution has to show.
+    right, which execution has to show. Accesses and fences keep their order whatever their texts have become.
     """
     place = {line.id: i for i, line in enumerate(lines)}
     for edge in graph.edges:
         first, second = graph.lines[edge.source], graph.lines[edge.target]
         a, b = place.get(first.id), place.get(second.id)
-        if a is None or b is None or a < b:
+        if a is None or b is None or a < b or edge.kind is Dependence.MEMORY:
             continue
-        if edge.kind in _BY_PLACE:
+        if edge.kind is Dependence.FENCE:
             if all(_still_matters(lines[i]) for i in (a, b)):
-                yield _swapped(edge, first, second)
+                yield _swapped(edge.kind, first, second)
         elif is_untouched(first, lines[a]) and is_untouched(second, lines[b]):
-            yield _swapped(edge, first, second)
-
-
-def is_untouched(old: Line, new: Line) -> bool:
-    """Whether a line is as in K0. Where a branch goes is a matter of the blocks' successors, not of its text."""
-    same = old.instruction == new.instruction
-    return same or (None not in (old.target, new.target) and old.instruction.mnemonic == new.instruction.mnemonic)
+            yield _swapped(edge.kind, first, second, edge.registers)
+    accesses = {line.id for line in lines if access(line.instruction) is not None}
+    for source, target in memory_order(graph.lines, accesses):
+        first, second = graph.lines[source], graph.lines[target]
+        if place[second.id] < place[first.id]:
+            yield _swapped(Dependence.MEMORY, first, second)
 
 
 def _still_matters(line: Line) -> bool:
     return access(line.instruction) is not None or fence(line.instruction) is not Fence.NONE
 
 
-def _swapped(edge: Edge, first: Line, second: Line) -> Finding:
-    over = f" over {names(edge.registers)}" if edge.registers else ""
+def _swapped(kind: Dependence, first: Line, second: Line, registers: RegSet = 0) -> Finding:
+    over = f" over {names(registers)}" if registers else ""
     return Finding(
-        rule=f"order.{edge.kind}",
+        rule=f"order.{kind}",
         message=(
             f"Line {second.id}, `{second.instruction}`, now comes before line {first.id}, `{first.instruction}`, on "
-            f"which it depends ({edge.kind}{over})."
+            f"which it depends ({kind}{over})."
         ),
         line=second.id,
-        facts={"other": first.id, "kind": edge.kind.value, "registers": names(edge.registers)},
+        facts={"other": first.id, "kind": kind.value, "registers": names(registers)},
     )
 
 
-def moved_between_blocks(k0: Program, candidate: Program) -> Iterator[Finding]:
-    """Untouched lines that stand in another block than in K0."""
-    old, new = k0.block_of, candidate.block_of
-    for line_id, block in old.items():
-        if new.get(line_id, block) != block and k0.line(line_id).instruction == candidate.line(line_id).instruction:
-            message = f"Line {line_id}, `{k0.line(line_id).instruction}`, was moved to another block."
-            yield Finding("order.block", message, line=line_id, facts={"from": block, "to": new[line_id]})
+def unmatched_accesses(old: tuple[Line, ...], new: tuple[Line, ...]) -> Iterator[Finding]:
+    """Accesses of memory that K0 does not make in this block, so that no rule says which fences and accesses they keep
+    their side of.
+
+    An access that only loads to another register is K0's: it keeps its place by what K0's may not pass.
+    """
+    before = {line.id: line.instruction for line in old}
+    for line in new:
+        known = before.get(line.id)
+        if access(line.instruction) is None or (known is not None and _is_same_access(known, line.instruction)):
+            continue
+        what = "is not in K0's block" if known is None else f"stands for K0's `{known}`"
+        message = (
+            f"Line {line.id}, `{line.instruction}`, {what}: no static rule says which fences and accesses it may pass."
+        )
+        yield Finding("order.unmatched_access", message, Severity.WARNING, line.id)
+
+
+def _is_same_access(old: Instruction, new: Instruction) -> bool:
+    """Whether two instructions are the same but for the registers that a load writes."""
+    if old == new:
+        return True
+    return (
+        access(old) is not None
+        and (old.mnemonic, old.modifiers) == (new.mnemonic, new.modifiers)
+        and (_sources(old) == _sources(new))
+    )
+
+
+def _sources(instruction: Instruction) -> list[Operand | None]:
+    """Operands other than the registers it only writes."""
+    return [operand for slot, operand in bind(instruction, effects(instruction).row) if slot.is_use]
 
 
 def fence_changes(old: tuple[Line, ...], new: tuple[Line, ...]) -> Iterator[Finding]:

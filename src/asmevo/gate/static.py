@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from asmevo.gate.definitions import definition_findings
+from asmevo.gate.matching import align, is_untouched
 from asmevo.gate.order import (
     deleted_accesses,
     exec_changes,
     fence_changes,
-    is_untouched,
-    moved_between_blocks,
     order_findings,
+    unmatched_accesses,
 )
 from asmevo.gate.shape import shape_findings, undecided
+from asmevo.isa import Counter
 from asmevo.program import Line, Program
 from asmevo.program.dependence import DependenceGraph, dependence_graph
 from asmevo.program.fences import FenceAnalysis, same_flow
@@ -24,29 +25,43 @@ from asmevo.program.hazards import Hazard, HazardAnalysis, smallest_distances
 from asmevo.program.liveness import Liveness, liveness
 from asmevo.program.memory import Barriers
 from asmevo.program.paths import block_path
-from asmevo.program.waits import WaitAnalysis
+from asmevo.program.waits import WaitAnalysis, Waits
 from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
 
+_Place: TypeAlias = tuple[str, int | None, int, str]
+"""What a finding of a missing wait is about: rule, line of the use, line of the operation, counter."""
 _NOTES = 20
 """Notes of one kind that are listed; the facts count all."""
 
 
 class StaticBaseline:
-    """What the static stage knows of one K0, computed once; analyses remember blocks, so a check costs what changed.
+    """The static stage for candidates of one K0: what it knows of K0 is found out once.
 
-    Raises `UnsupportedError` when K0 itself has an opcode without a row.
+    Analyses remember blocks, so a check costs what changed.
     """
 
     def __init__(self, k0: Program) -> None:
         self.k0 = k0
         self._waits = WaitAnalysis()
         self._hazards = HazardAnalysis(k0.source.target)
-        self._fences = FenceAnalysis(k0)
         self._graphs: dict[int, DependenceGraph] = {}
-        self.undecided = tuple(f for b in k0.blocks for f in undecided(k0.lines[b.first : b.last]))
-        self.allowed = smallest_distances(self._hazards.hazards(k0))
-        """By pair of classes, the smallest distance in K0 where that is under the spacing rule."""
-        self._missing = {_place(f) for f in self._waits.run(k0).findings()}
+
+    @cached_property
+    def _fences(self) -> FenceAnalysis:
+        return FenceAnalysis(self.k0)
+
+    @cached_property
+    def _undecided(self) -> tuple[Finding, ...]:
+        return tuple(f for b in self.k0.blocks for f in undecided(self.k0.lines[b.first : b.last]))
+
+    @cached_property
+    def _allowed(self) -> Mapping[str, int]:
+        """By rule and pair of classes, the smallest distance in K0 where that is under the spacing rule."""
+        return smallest_distances(self._hazards.hazards(self.k0))
+
+    @cached_property
+    def _missing(self) -> frozenset[_Place]:
+        return frozenset(_place(f) for f in self._waits.run(self.k0).findings())
 
     @cached_property
     def _liveness(self) -> Liveness:
@@ -65,12 +80,14 @@ class StaticBaseline:
         return self._graphs[block]
 
     def check(self, candidate: Program) -> Check:
-        """The stage on one candidate whose line ids say which lines are K0's.
+        """The stage on one candidate. Which of its lines are K0's is seen from what they say, not from their ids.
 
-        REFUTED with an error that names line, register and distance; UNKNOWN where no rule decides; else TESTED.
+        REFUTED with an error that names line, register and distance; UNKNOWN where no rule decides: among others where
+        a changed block has an access of memory that K0's has not (`order.unmatched_access`; the numbers of such blocks
+        are the fact `unmatched_blocks`). Else TESTED.
         """
         try:
-            return self._check(candidate)
+            return self._check(align(self.k0, candidate))
         except UnsupportedError as error:
             return Check("static", Verdict.UNKNOWN, (Finding("static.undecided", str(error)),))
 
@@ -79,7 +96,7 @@ class StaticBaseline:
             message = "The candidate's branches differ from K0's; no static rule compares different control flow."
             return Check("static", Verdict.UNKNOWN, (Finding("static.flow", message),))
         changed = self._changed_blocks(candidate)
-        open_questions = self.undecided or tuple(f for _, _, new in changed for f in undecided(new))
+        open_questions = self._undecided or tuple(f for _, _, new in changed for f in undecided(new))
         if open_questions:
             return Check("static", Verdict.UNKNOWN, open_questions)
         findings = [*shape_findings(self.k0, candidate), *self._compare_blocks(candidate, changed)]
@@ -90,9 +107,17 @@ class StaticBaseline:
         findings += [_too_close(candidate, h) for h in hazards if self._is_new(h)]
         errors = [f for f in findings if f.severity is Severity.ERROR]
         notes = [f for f in findings if f.severity is not Severity.ERROR]
-        facts = {"notes": len(notes), "under_table": _under_table(hazards), "waits_as_in_k0": len(self._missing)}
-        listed = (*errors, *notes[:_NOTES], *_disputed(h for h in hazards if not self._is_new(h)))
-        return Check("static", Verdict.REFUTED if errors else Verdict.TESTED, listed, facts)
+        unmatched = {number: tuple(unmatched_accesses(old, new)) for number, old, new in changed}
+        facts = {
+            "notes": len(notes),
+            "under_table": _under_table(hazards),
+            "waits_as_in_k0": len(self._missing),
+            "unmatched_blocks": [number for number, found in unmatched.items() if found],
+        }
+        unknown = [f for found in unmatched.values() for f in found]
+        listed = (*errors, *unknown, *notes[:_NOTES], *_disputed(h for h in hazards if not self._is_new(h)))
+        verdict = Verdict.REFUTED if errors else Verdict.UNKNOWN if unknown else Verdict.TESTED
+        return Check("static", verdict, listed, facts)
 
     def _changed_blocks(self, candidate: Program) -> list[tuple[int, tuple[Line, ...], tuple[Line, ...]]]:
         """(number, lines in K0, lines in the candidate) of blocks that differ; successors were compared before."""
@@ -102,18 +127,19 @@ class StaticBaseline:
         )
         return [(number, old, new) for number, old, new in pairs if not _same(old, new)]
 
-    def _wait_findings(self, candidate: Program, changed: set[int]) -> Iterator[Finding]:
-        """Waits that are missing. Where K0 has none either, time alone protects it, so its surroundings must stay."""
-        for finding in self._waits.run(candidate).findings():
+    def _wait_findings(self, candidate: Program, changed: Set[int]) -> Iterator[Finding]:
+        """Waits that are missing. Where K0 has none either, time alone protects it, so the ways there must stay."""
+        waits = self._waits.run(candidate)
+        for finding in waits.findings():
             if _place(finding) not in self._missing:
                 yield finding
-            elif {candidate.block_of.get(i, -1) for i in (finding.line or 0, finding.facts["producer"])} & changed:
-                message = f"{finding.message} K0 does not wait either, so the code around must stay or wait."
+            elif _ways(waits, finding) & changed:
+                message = f"{finding.message} K0 does not wait either, so the code up to there must stay or wait."
                 yield replace(finding, rule="wait.unprotected", message=message)
 
     def _is_new(self, hazard: Hazard) -> bool:
         """Closer than K0 ever puts this pair of classes."""
-        return hazard.distance < self.allowed.get(hazard.rule.key, hazard.rule.states)
+        return hazard.distance < self._allowed.get(hazard.rule.key, hazard.rule.states)
 
     def _compare_blocks(
         self, candidate: Program, changed: list[tuple[int, tuple[Line, ...], tuple[Line, ...]]]
@@ -124,8 +150,6 @@ class StaticBaseline:
             yield from order_findings(self.graph(number), new)
             yield from deleted_accesses(old, candidate)
             yield from definition_findings(old, new, self._liveness.live_out(self.k0.blocks[number].last - 1))
-        if changed:
-            yield from moved_between_blocks(self.k0, candidate)
 
 
 def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
@@ -136,8 +160,14 @@ def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
     )
 
 
-def _place(finding: Finding) -> tuple[str, int | None, Any, Any]:
+def _place(finding: Finding) -> _Place:
     return finding.rule, finding.line, finding.facts["producer"], finding.facts["counter"]
+
+
+def _ways(waits: Waits, finding: Finding) -> Set[int]:
+    """Blocks between an operation and the use that does not wait for it."""
+    assert finding.line is not None
+    return waits.ways(finding.facts["producer"], finding.line, Counter(finding.facts["counter"]))
 
 
 def _too_close(candidate: Program, hazard: Hazard) -> Finding:
@@ -174,19 +204,6 @@ def _disputed(hazards: Iterable[Hazard]) -> Iterator[Finding]:
         yield Finding(f"hazard.{h.rule.name}", message, severity, h.consumer, _hazard_facts(h))
 
 
-_BASELINES: dict[int, StaticBaseline] = {}
-_KEPT = 4
-
-
 def static_check(k0: Program, candidate: Program) -> Check:
-    """The static stage. The baselines of the last few K0 are kept, by identity of the program."""
-    baseline = _BASELINES.get(id(k0))
-    if baseline is None or baseline.k0 is not k0:
-        try:
-            baseline = StaticBaseline(k0)
-        except UnsupportedError as error:
-            return Check("static", Verdict.UNKNOWN, (Finding("static.undecided", str(error)),))
-        while len(_BASELINES) >= _KEPT:
-            del _BASELINES[next(iter(_BASELINES))]
-        _BASELINES[id(k0)] = baseline
-    return baseline.check(candidate)
+    """The static stage on one candidate; whoever checks several keeps a `StaticBaseline`."""
+    return StaticBaseline(k0).check(candidate)

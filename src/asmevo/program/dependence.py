@@ -112,14 +112,14 @@ def dependence_graph(
     return DependenceGraph(lines, builder.edges())
 
 
-def memory_edges(lines: tuple[Line, ...], target: str, kept: Container[int]) -> tuple[Edge, ...]:
-    """Edges between those accesses of a block whose ids are in `kept`, as many as order all that conflict.
+def memory_order(lines: tuple[Line, ...], kept: Container[int]) -> list[tuple[int, int]]:
+    """Index pairs of a run of lines that order all conflicting accesses among those whose ids are in `kept`.
 
-    The graph leaves out what follows from a third access; when that one is gone, so is the order of the other two.
+    The graph leaves out what follows from a third access; where that one is gone, so would be the order of the others.
     """
-    builder = _Builder(lines, target)
+    builder = _Builder(lines, target="")
     builder.memory(kept)
-    return builder.edges()
+    return builder.pairs()
 
 
 class _Builder:
@@ -129,6 +129,9 @@ class _Builder:
         self._lines = lines
         self._target = target
         self._found: dict[tuple[int, int, Dependence], RegSet] = {}
+
+    def pairs(self) -> list[tuple[int, int]]:
+        return sorted({(source, target) for source, target, _ in self._found})
 
     def edges(self) -> tuple[Edge, ...]:
         states: dict[tuple[int, int], int] = {}
