@@ -15,6 +15,7 @@ from asmevo.isa import rows
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = ROOT / "examples" / "fp8_gemm" / "launches"
 SPELLED = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "launch.md").read_text(), re.DOTALL)[1]
+ADMITTED = ("PROVED", "TESTED")
 VERBS = ["run", "profile", "optimize"]
 STRANGE = ("v_mqsad_u32_u8 v[0:3], v[0:1], v0, v[0:3]", "s_setvskip s0, s1")
 UNKNOWN_OPCODE = next(text for text in STRANGE if text.split()[0] not in rows())
@@ -90,10 +91,10 @@ class TestVerify:
         cert = tmp_path / "certificate.json"
         launches = ("-l", LAUNCHES / "tile.toml", "-l", LAUNCHES / "ragged.toml")
         text = runs("verify", fp8_gemm_path, candidate, *launches, "-o", cert)
-        assert text.splitlines()[-1] == "TESTED"
+        assert text.splitlines()[-1] in ADMITTED
         assert json.loads(cert.read_text())["candidate"]["sha256"] == CodeObject.parse(candidate.read_bytes()).sha256
         again = json.loads(runs("verify", fp8_gemm_path, candidate, "--certificate", cert, "--json"))
-        assert again["verdict"] == "TESTED"
+        assert again["verdict"] in ADMITTED
         assert [c["name"] for c in again["checks"]][-1] == "coverage"
 
     def test_a_dropped_wait_is_refuted_with_its_line(self, runs, tmp_path, fp8_gemm_path):
@@ -116,7 +117,7 @@ class TestVerify:
         cert = tmp_path / "certificate.json"
         runs("verify", fp8_gemm_path, fp8_gemm_path, "-l", LAUNCHES / "tile.toml", "-o", cert)
         text = cert.read_text()
-        cert.write_text(text.replace("TESTED", "PROVED"))
+        cert.write_text(text.replace('"TESTED"', '"REFUTED"', 1))
         assert "was changed" in fails(4, "verify", fp8_gemm_path, fp8_gemm_path, "-c", cert)
         cert.write_text("{")
         assert "not JSON" in fails(4, "verify", fp8_gemm_path, fp8_gemm_path, "-c", cert)

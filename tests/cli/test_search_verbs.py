@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from asmevo.cli import run
 from asmevo.codeobject import CodeObject
 
 LAUNCH = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "launches" / "tile.toml"
+
+ADMITTED = ("PROVED", "TESTED")
 
 
 def environment() -> dict[str, str]:
@@ -36,7 +39,7 @@ def test_a_run_leaves_a_drop_in_object_and_its_certificate(finished, fp8_gemm_by
     cert = json.loads((finished / "certificate.json").read_text())
     assert data != fp8_gemm_bytes
     assert cert["candidate"]["sha256"] == hashlib.sha256(data).hexdigest()
-    assert cert["verdict"] == "TESTED" and cert["edits"]
+    assert cert["verdict"] in ADMITTED and cert["edits"]
     old, new = CodeObject.parse(fp8_gemm_bytes), CodeObject.parse(data)
     assert [s.name for s in old.symbols] == [s.name for s in new.symbols]
     assert old.kernels[0].args == new.kernels[0].args
@@ -52,12 +55,12 @@ def test_the_summary_says_modelled_with_chip_and_clock(finished):
 
 def test_the_result_verifies_against_its_certificate(runs, finished, fp8_gemm_path):
     files = (finished / "best.co", "-c", finished / "certificate.json")
-    assert runs("verify", fp8_gemm_path, *files).splitlines()[-1] == "TESTED"
+    assert runs("verify", fp8_gemm_path, *files).splitlines()[-1] in ADMITTED
 
 
 def test_show_prints_lineage_and_diff(runs, finished):
     text = runs("show", finished)
-    assert "commit 1 (attempt 1, " in text and "TESTED, modelled " in text
+    assert re.search(r"commit 1 \(attempt 1, \w+\): (PROVED|TESTED), modelled ", text)
     assert "@@ block " in text and "\n+" in text and "\n-" in text
     assert "modelled for mi300x at 2.1 GHz" in text
     facts = json.loads(runs("show", finished, "--json"))
