@@ -5,6 +5,7 @@ import pytest
 from asmevo.device import IsolatedDevice
 from asmevo.device.conformance import DeviceConformance
 from asmevo.device.simulated import SimDevice
+from asmevo.launch import Buffer, Field, File, Launch
 from asmevo.verdict import UnsupportedError
 from small_objects import build
 
@@ -18,7 +19,6 @@ class SimulatorSuite(DeviceConformance):
         with pytest.raises(UnsupportedError, match="v_mqsad_pk_u16_u8"):
             self.device().load(data)
 
-
     @pytest.mark.parametrize("target", ["gfx950", "gfx90a"])
     def test_an_object_of_another_target_is_named(self, target):
         data = build("s_endpgm", target=target)
@@ -31,6 +31,36 @@ class TestInThisProcess(SimulatorSuite):
 
     def device(self):
         return self.one
+
+
+LOOPS = """
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    s_waitcnt lgkmcnt(0)
+    s_load_dword s9, s[4:5], 0x0
+    s_waitcnt lgkmcnt(0)
+    s_mov_b32 s8, 0
+top:
+    s_add_u32 s8, s8, 1
+    s_cmp_lt_u32 s8, s9
+    s_cbranch_scc1 top
+    s_endpgm
+"""
+"""As many turns as its first argument points to."""
+
+
+def test_a_data_file_that_changed_is_read_again(tmp_path):
+    place = tmp_path / "n.bin"
+    buffer = Buffer("p", "in", "int32", (1,), File("n.bin", folder=str(tmp_path)))
+    launch = Launch("file", (1, 1, 1), (64, 1, 1), (Field("p", buffer="p"),), (buffer,))
+    device = SimDevice()
+    module = device.load(build(LOOPS))
+    place.write_bytes((4).to_bytes(4, "little"))
+    quick = device.time(module, [launch]).microseconds
+    place.write_bytes((40000).to_bytes(4, "little"))
+    slow = device.time(module, [launch]).microseconds
+    assert slow > 10 * quick
+    with SimDevice() as fresh:
+        assert fresh.time(fresh.load(build(LOOPS)), [launch]).microseconds == slow
 
 
 class TestInItsOwnProcess(SimulatorSuite):

@@ -143,10 +143,25 @@ def test_recipes_round_trip(tmp_path, recipe):
     assert RECIPES[recipe.name] is type(recipe)
 
 
-def test_data_files_are_relative_to_the_launch_file(tmp_path):
+def test_data_files_are_relative_to_the_launch_file(tmp_path, monkeypatch):
     text = 'grid=[1]\nblock=[64]\n[[buffer]]\nname="x"\nrole="in"\ndtype="u8"\nshape=[4]\n'
-    (launch,) = load_launches(write(tmp_path, text + 'fill={kind="file", path="x.bin"}\n'))
-    assert launch.buffer("x").fill == File(str(tmp_path / "x.bin"))
+    path = write(tmp_path, text + 'fill={kind="file", path="x.bin", offset=1}\n')
+    (tmp_path / "x.bin").write_bytes(bytes(range(9)))
+    monkeypatch.chdir(tmp_path)
+    (launch,) = load_launches(path.name)
+    fill = launch.buffer("x").fill
+    assert fill == File("x.bin", 1) and fill.to_json() == {"kind": "file", "path": "x.bin", "offset": 1}
+    monkeypatch.chdir("/")
+    assert fill.raw(4).tolist() == [1, 2, 3, 4]
+
+
+def test_a_launch_with_data_files_is_the_same_wherever_it_lies(tmp_path):
+    text = GOOD + X + 'shape=[4]\nfill={kind="file", path="x.bin"}\n'
+    launches = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        launches += load_launches(write(tmp_path / name, text))
+    assert launches[0] == launches[1] and launches[0].digest == launches[1].digest
 
 
 def test_the_digest_tells_launches_apart():
@@ -161,7 +176,46 @@ BAD = {
     "unknown key": (GOOD + "gird = 3", "'gird'"),
     "no grid": ("block=[64]", "'grid'"),
     "zero grid": ("grid=[0]\nblock=[64]", "grid"),
-    "grid of words": ('grid=["a"]\nblock=[64]', "wrong type"),
+    "grid of words": ('grid=["a"]\nblock=[64]', "'grid' in launch 'l' .* list of whole numbers, not"),
+    "grid of truths": ("grid=[true]\nblock=[64]", "list of whole numbers"),
+    "grid of floats": ("grid=[1.0]\nblock=[64]", "list of whole numbers"),
+    "an objective of words": (GOOD + 'objective="yes"', "'objective' .* true or false, not 'yes'"),
+    "an objective of numbers": (GOOD + "objective=1", "true or false"),
+    "a sample of truths": (GOOD + "sample=true", "whole number"),
+    "a kernel of numbers": (GOOD + "kernel=3", "'kernel' .* a string, not 3"),
+    "a name of numbers": (GOOD + "name=3", "'name' .* a string, not 3"),
+    "an offset of words": (GOOD + '[[kernarg]]\noffset="x"\nvalue=1', "'offset' in kernarg 0 .* whole number, not 'x'"),
+    "a value of words": (GOOD + '[[kernarg]]\noffset=0\nvalue="x"', "'value' .* a number"),
+    "a truth as value": (GOOD + "[[kernarg]]\noffset=0\nvalue=true", "'value' .* a number"),
+    "a type of numbers": (GOOD + "[[kernarg]]\noffset=0\nvalue=1\ntype=4", "'type' .* a string"),
+    "a byte offset of words": (GOOD + "[[kernarg]]\noffset=0\nvalue=1\nbyte_offset='1'", "'byte_offset'"),
+    "a shape of words": (GOOD + X + "shape='1'", "'shape' in buffer 'x' .* list of whole numbers"),
+    "a size of floats": (GOOD + X + "size=1.5", "'size' .* whole number"),
+    "an alignment of words": (GOOD + X + "shape=[1]\nfill={kind='zeros'}\nalign='8'", "'align'"),
+    "a red zone of truths": (GOOD + X + "shape=[1]\nfill={kind='zeros'}\nred_zone=true", "'red_zone'"),
+    "a fill that is no table": (GOOD + X + "shape=[1]\nfill='zeros'", "fill of buffer 'x' .* table"),
+    "a fill without kind": (GOOD + X + "shape=[1]\nfill={seed=1}", "'kind'"),
+    "a seed of words": (GOOD + X + "shape=[1]\nfill={kind='bits', seed='1'}", "'seed' in fill .* whole number"),
+    "a negative seed": (GOOD + X + "shape=[1]\nfill={kind='bits', seed=-1}", "seed -1 is negative"),
+    "a distribution": (GOOD + X + "shape=[1]\nfill={kind='random', distribution='beta'}", "'beta'"),
+    "an endless range": (
+        GOOD + X + "shape=[1]\nfill={kind='random', distribution='uniform', high=inf}",
+        "finite `low` below `high`",
+    ),
+    "an empty range": (GOOD + X + "shape=[1]\nfill={kind='integers', low=3, high=2}", "low` up to `high"),
+    "values of words": (GOOD + X + "shape=[1]\nfill={kind='data', values=['a']}", "'values' .* list of numbers"),
+    "a value that is too long": (
+        GOOD + X + f"shape=[1]\nfill={{kind='data', values=[{1 << 63}, {1 << 63}0]}}",
+        "64 bits",
+    ),
+    "a path of numbers": (GOOD + X + "shape=[1]\nfill={kind='file', path=3}", "'path'"),
+    "a negative offset": (GOOD + X + "shape=[1]\nfill={kind='file', path='x', offset=-1}", "count from 0"),
+    "a recipe of numbers": ("recipe=3", "'recipe' .* a string"),
+    "arguments that are none": ('recipe="aiter.fmoe_stage1"\narguments=3', "must be a table"),
+    "a recipe argument of words": (
+        'recipe="triton.block_scaled_gemm"\n[arguments]\nm="1"\nn=16\nk=128',
+        "'m' in recipe .* whole number, not '1'",
+    ),
     "kernarg no table": (GOOD + "kernarg = 3", "list of tables"),
     "unknown field key": (GOOD + "[[kernarg]]\nname='n'\nval=3", "'val'"),
     "unknown buffer key": (GOOD + X + "shape=[1]\nfoo=1", "'foo'"),
@@ -172,18 +226,20 @@ BAD = {
     "unknown fill key": (GOOD + X + 'shape=[1]\nfill={kind="bits", sed=1}', "sed"),
     "unknown recipe": ('recipe="x.y"', "x.y"),
     "recipe argument": ('recipe="aiter.fmoe_stage1"\n[arguments]\ntoken=1', "'token'"),
-    "recipe argument missing": ('recipe="aiter.fmoe_stage1"\n[arguments]\ntokens=1', "lacks arguments"),
+    "recipe argument missing": ('recipe="aiter.fmoe_stage1"\n[arguments]\ntokens=1', "lacks the key 'experts'"),
     "recipe of a wrong size": ('recipe="triton.block_scaled_gemm"\n[arguments]\nm=1\nn=16\nk=100', "k=100"),
     "recipe with geometry": ('recipe="triton.block_scaled_gemm"\ngrid=[1]', "'grid'"),
-    "weight of words": (GOOD + 'weight="much"', "wrong type"),
+    "weight of words": (GOOD + 'weight="much"', "'weight' .* a number, not 'much'"),
+    "a list of nothing": ("launch=[3]", "list of tables"),
+    "no table": ("[]", "must be a table", "l.json"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_files(tmp_path, case):
-    text, words = BAD[case]
+    text, words, *name = BAD[case]
     with pytest.raises(InputError, match=words) as caught:
-        load_launches(write(tmp_path, text))
+        load_launches(write(tmp_path, text, *name))
     assert "\n" not in str(caught.value)
 
 

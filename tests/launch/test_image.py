@@ -1,6 +1,7 @@
 """Placement of buffers, poison, hidden arguments, and launches that do not fit."""
 
 import dataclasses
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,13 +19,15 @@ from asmevo.launch import (
     Data,
     Field,
     File,
+    Fill,
     Launch,
     Random,
     Zeros,
     build_image,
     hidden_value,
+    image_key,
 )
-from asmevo.verdict import InputError
+from asmevo.verdict import EnvironmentError_, InputError, UnsupportedError
 
 
 @pytest.fixture(scope="module")
@@ -178,12 +181,13 @@ MISFITS = {
     "negative offset": (lambda: launch([], [Field("n", -4, 1)]), "takes bytes -4"),
     "unknown argument": (lambda: launch([], [Field("nope", value=1)]), "no argument named 'nope'"),
     "value too large": (lambda: launch([], [Field("n", 0, 1 << 40)]), "cannot hold"),
+    "no integer": (lambda: launch([], [Field("n", 0, math.nan, type="i32")]), "cannot hold"),
+    "an endless integer": (lambda: launch([], [Field("n", 0, math.inf, type="i32")]), "cannot hold"),
     "half an integer": (lambda: launch([], [Field("n", 0, 1.5, type="i32")]), "cannot hold"),
     "workgroup too large": (lambda: Launch("t", (1, 1, 1), (512, 1, 1), (), ()), "allows 256"),
     "too much LDS": (lambda: launch([], [], dynamic_lds=65537), "65537 bytes of LDS"),
     "more data than room": (lambda: launch([replace(X, fill=Data(tuple(range(9))))]), "9 values for 8"),
     "file missing": (lambda: launch([replace(X, fill=File("/nonexistent/x.bin"))]), "cannot be read"),
-    "distribution": (lambda: launch([replace(X, fill=Random(1, "cauchy"))]), "cauchy"),
 }
 
 
@@ -192,6 +196,57 @@ def test_a_launch_that_does_not_fit(gemm, case):
     make, words = MISFITS[case]
     with pytest.raises(InputError, match=words):
         build_image(make(), gemm, bare(gemm.kernel()))
+
+
+@pytest.mark.parametrize(
+    "buffer", [replace(X, shape=(1 << 50,)), replace(X, shape=(1 << 70,)), replace(X, align=1 << 60)]
+)
+def test_more_memory_than_there_is(gemm, buffer):
+    with pytest.raises(EnvironmentError_, match="bytes of this machine; use smaller buffers"):
+        build_image(launch([buffer]), gemm, bare(gemm.kernel()))
+
+
+class Greedy(Fill):
+    def codes(self, fmt, count):
+        raise MemoryError
+
+
+def test_data_that_cannot_be_made_in_memory(gemm):
+    with pytest.raises(EnvironmentError_, match="data of buffer 'x', 8 bytes, cannot be made"):
+        build_image(launch([replace(X, fill=Greedy())]), gemm, bare(gemm.kernel()))
+
+
+def test_local_memory_is_that_of_the_target(gemm):
+    larger = replace(gemm, target="gfx950")
+    spec = launch([], [], dynamic_lds=160 << 10)
+    assert build_image(spec, larger, bare(gemm.kernel())).kernarg_size == 64
+    with pytest.raises(InputError, match="has 65536"):
+        build_image(spec, gemm, bare(gemm.kernel()))
+    with pytest.raises(InputError, match="has 163840"):
+        build_image(replace(spec, dynamic_lds=(160 << 10) + 1), larger, bare(gemm.kernel()))
+    with pytest.raises(UnsupportedError, match="gfx90a"):
+        build_image(spec, replace(gemm, target="gfx90a"), bare(gemm.kernel()))
+
+
+def test_what_an_image_depends_on_is_in_its_key(gemm, tmp_path):
+    file = tmp_path / "x.bin"
+    file.write_bytes(bytes(8))
+    kernel = bare(gemm.kernel())
+    spec = launch([replace(X, fill=File(str(file)))])
+
+    def key(launch=spec, obj=gemm, kernel=kernel):
+        return image_key(launch, obj, kernel)
+
+    first = key()
+    assert key() == first
+    others = [
+        key(replace(spec, dynamic_lds=8)),
+        key(obj=replace(gemm, target="gfx950")),
+        key(kernel=replace(kernel, kernarg_size=72)),
+        key(kernel=replace(kernel, args=(argument(0, 4, "hidden_block_count_x"),))),
+    ]
+    file.write_bytes(bytes(7) + b"1")
+    assert len({first, *others, key()}) == 6
 
 
 def test_a_pointer_argument_must_be_given(gemm):
@@ -224,7 +279,10 @@ INVALID = {
     "dtype": (lambda: replace(X, dtype="q8"), "q8"),
     "alignment": (lambda: replace(X, align=24), "power of two"),
     "input without data": (lambda: replace(X, fill=None), "without a fill"),
+    "distribution": (lambda: Random(1, "cauchy"), "cauchy"),
     "weight": (lambda: launch(weight=0.0), "weight"),
+    "endless weight": (lambda: launch(weight=math.inf), "weight"),
+    "more work-items than a dispatch": (lambda: Launch("t", (1 << 26, 1, 1), (64, 1, 1), (), ()), r"2\*\*32"),
 }
 
 

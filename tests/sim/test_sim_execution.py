@@ -134,6 +134,8 @@ def test_chosen_workgroups_only() -> None:
     assert execution.line_counts[0] == 2 * 4
     written = image.words(4092, 6 * 256).reshape(3, 2, 256).any(axis=2)
     np.testing.assert_array_equal(written, [[False, True], [False, False], [True, False]])
+    with pytest.raises(InputError, match="counts them in 32 bits"):
+        run("s_nop 0", grid=Grid((1 << 16, 1 << 16, 1)), workgroups=[0])
     with pytest.raises(InputError, match="grid of 6"):
         run("s_nop 0", grid=Grid((2, 3, 1)), workgroups=[6])
 

@@ -43,8 +43,13 @@ def read_program(path: Path, kernel: str | None = None) -> Program:
     return recover(read_object(path), kernel)
 
 
-def read_certificate(path: Path, k0: CodeObject, candidate: CodeObject) -> tuple[Sequence[Edit], Sequence[Launch]]:
-    """Edits and launches of a certificate of these two objects. Raises `InputError` when it is damaged or of others."""
+def read_certificate(
+    path: Path, k0: CodeObject, candidate: CodeObject, given: Sequence[Launch] = ()
+) -> tuple[Sequence[Edit], Sequence[Launch]]:
+    """Edits and launches of a certificate of these two objects; launches of `given` stand for those of the same name.
+
+    Raises `InputError` when it is damaged, of other objects, or when a launch has other data now.
+    """
     try:
         value = cast("object", json.loads(read_text(path)))
     except ValueError as error:
@@ -53,7 +58,7 @@ def read_certificate(path: Path, k0: CodeObject, candidate: CodeObject) -> tuple
         raise InputError(f"{path} is not a certificate; give one that `optimize` or `verify` wrote.")
     table = cast("dict[str, Any]", value)
     check_certificate(table, k0, candidate)
-    return evidence(table)
+    return evidence(table, k0, (path.parent,), given)
 
 
 def read_launches(paths: Sequence[Path]) -> tuple[Launch, ...]:

@@ -29,13 +29,12 @@ def verify(
 ) -> int:
     """Check in a fresh process that a candidate behaves like K0: every static rule, then every launch.
 
-    Exit code 0 PROVED or TESTED, 1 REFUTED, 3 UNKNOWN. Launches come from `--launch`, or from a certificate.
+    Exit code 0 PROVED or TESTED, 1 REFUTED, 3 UNKNOWN. Launches come from `--launch`, from a certificate, or from both.
     """
     old, new = read_object(k0), read_object(candidate)
     launches, edits = read_launches(launch or []), None
     if certificate is not None:
-        edits, recorded = read_certificate(certificate, old, new)
-        launches = launches or recorded
+        edits, launches = read_certificate(certificate, old, new, launches)
         edits = edits or None  # a certificate of an object that came without edits: lines are matched again
     if not launches:
         raise UsageError("There is nothing to check the candidate on; give --launch or --certificate.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from asmevo.codeobject import CodeObject
 from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
 from asmevo.device.worker import serve_device
-from asmevo.launch import Launch, MemoryImage, build_image
+from asmevo.launch import Launch, MemoryImage, build_image, image_key
 from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Executable, Limits, WaveOrder, execute
 from asmevo.timing import Estimate, Profile, chip, estimate, profile, traces_needed
@@ -39,7 +39,7 @@ class SimDevice(Device):
         self._chip = chip(chip_name)
         self._cache = BlockCache()
         self._modules: OrderedDict[tuple[str, str | None], _Loaded] = OrderedDict()
-        self._images: OrderedDict[str, MemoryImage] = OrderedDict()
+        self._images: OrderedDict[Hashable, MemoryImage] = OrderedDict()
 
     def load(self, data: bytes, kernel: str | None = None) -> Module:
         module = Module(data, kernel)
@@ -125,12 +125,14 @@ class SimDevice(Device):
 
     def _image(self, launch: Launch, loaded: _Loaded) -> MemoryImage:
         """Memory before an objective launch; kept, because inputs of real size take longer to make than to copy."""
-        found = self._images.get(launch.digest)
+        obj, kernel = loaded.program.source, loaded.program.kernel
+        key = image_key(launch, obj, kernel)
+        found = self._images.get(key)
         if found is None:
-            found = self._images[launch.digest] = build_image(launch, loaded.program.source, loaded.program.kernel)
+            found = self._images[key] = build_image(launch, obj, kernel)
             while len(self._images) > _IMAGES:
                 self._images.popitem(last=False)
-        self._images.move_to_end(launch.digest)
+        self._images.move_to_end(key)
         return found
 
     def close(self) -> None:

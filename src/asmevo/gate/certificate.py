@@ -8,17 +8,18 @@ import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from asmevo.codeobject import CodeObject
 from asmevo.edit import Edit, from_json
 from asmevo.gate.report import Report
 from asmevo.isa import Toolchain
-from asmevo.launch import POISONS, Launch, build_image, launch_from_json
+from asmevo.launch import POISONS, Launch, build_image, portable, restore
 from asmevo.verdict import InputError
 
 FORMAT = "asmevo.certificate/1"
-_LAUNCH_HASHES = ("digest", "memory_sha256")
+_DIGEST, _MEMORY = "digest", "memory_sha256"
+_WHERE = "certificate"
 _LIBRARIES = ("asmevo", "numpy", "llvmlite", "numba")
 
 
@@ -63,15 +64,53 @@ def check_certificate(value: Mapping[str, Any], k0: CodeObject, candidate: CodeO
     if value.get("format") != FORMAT or value.get("sha256") != digest(value):
         raise InputError("The certificate was changed or is of another version; run `asmevo verify` again.")
     for word, obj in (("k0", k0), ("candidate", candidate)):
-        if value[word]["sha256"] != obj.sha256:
-            raise InputError(f"The certificate is about another {word}: its hash is {value[word]['sha256']}.")
+        table: Mapping[str, Any] = _member(value, word, dict)
+        if (recorded := _member(table, "sha256", str)) != obj.sha256:
+            raise InputError(f"The certificate is about another {word}: its hash is {recorded}.")
 
 
-def evidence(value: Mapping[str, Any]) -> tuple[tuple[Edit, ...], tuple[Launch, ...]]:
-    """The edits and launches of a certificate that `check_certificate` accepted."""
-    plain = ({k: v for k, v in launch.items() if k not in _LAUNCH_HASHES} for launch in value["launches"])
-    launches = tuple(launch_from_json(table, Path(), "the certificate") for table in plain)
-    return tuple(from_json(edit) for edit in value["edits"]), launches
+def evidence(
+    value: Mapping[str, Any], k0: CodeObject, folders: Sequence[Path] = (), given: Sequence[Launch] = ()
+) -> tuple[tuple[Edit, ...], tuple[Launch, ...]]:
+    """The edits of a certificate that `check_certificate` accepted, and its launches with the memory it speaks of.
+
+    A launch is made from the certificate, with large data files looked for in `folders`; or it is one of `given`, where
+    one has its name. Those of `given` that the certificate does not know follow. Raises `InputError` where a launch's
+    memory has another hash now, a data file is not found, or the certificate is malformed.
+    """
+    others = {launch.name: launch for launch in given}
+    tables: list[Mapping[str, Any]] = _member(value, "launches", list)
+    kernel: str = _member(value, "kernel", str)
+    launches = [_recorded(table, k0, kernel, folders, others) for table in tables]
+    edits: list[object] = _member(value, "edits", list)
+    return tuple(from_json(edit) for edit in edits), (*launches, *others.values())
+
+
+def _recorded(
+    table: Mapping[str, Any], k0: CodeObject, kernel: str, folders: Sequence[Path], others: dict[str, Launch]
+) -> Launch:
+    """One launch of a certificate; taken out of `others` when it is there."""
+    name, digest_, memory = (_member(table, key, str) for key in ("name", _DIGEST, _MEMORY))
+    plain = {k: v for k, v in table.items() if k not in (_DIGEST, _MEMORY)}
+    launch = others.pop(name) if name in others else restore(plain, folders, _WHERE)
+    if launch.digest != digest_:
+        raise InputError(
+            f"The launch {name!r} is another one than that of the certificate; give that one, or another name."
+        )
+    if (found := _memory_sha256(launch, k0, kernel)) != memory:
+        raise InputError(
+            f"The launch {name!r} has other data than when the certificate was written (memory hash {found}, not "
+            f"{memory}); restore its data files, or verify with --launch alone."
+        )
+    return launch
+
+
+def _member(value: object, key: str, kind: type) -> Any:
+    """A member of a certificate. Raises `InputError` when it is missing or of another type."""
+    found = cast("Mapping[str, object]", value).get(key) if isinstance(value, Mapping) else None
+    if not isinstance(found, kind):
+        raise InputError(f"The certificate lacks {key!r}, or it is malformed; run `asmevo verify` again.")
+    return found
 
 
 def tools() -> dict[str, str]:
@@ -88,7 +127,11 @@ def _version(name: str) -> str:
 
 
 def _launch(launch: Launch, k0: CodeObject, kernel: str | None) -> dict[str, Any]:
-    """A launch, with the hash of its memory (data and arguments, without the code) before it."""
+    """A launch, with the hash of its memory before it."""
+    return {**portable(launch), _DIGEST: launch.digest, _MEMORY: _memory_sha256(launch, k0, kernel)}
+
+
+def _memory_sha256(launch: Launch, k0: CodeObject, kernel: str | None) -> str:
+    """Hash of data and arguments, without the code."""
     image = build_image(launch, k0, k0.kernel(launch.kernel or kernel), POISONS[0])
-    memory = hashlib.sha256(image.data[image.code_space :].data).hexdigest()
-    return {**launch.to_json(), "digest": launch.digest, "memory_sha256": memory}
+    return hashlib.sha256(image.data[image.code_space :].data).hexdigest()

@@ -7,12 +7,13 @@ work, and `sample` limits how many of their workgroups the gate executes. The fi
 `asmevo.launch.folder`.
 """
 
-from asmevo.launch.build import LDS_LIMIT, POISONS, build_image, lds_bytes
+from asmevo.launch.build import POISONS, build_image, image_key, lds_bytes
 from asmevo.launch.fills import Bits, Constant, Data, File, Fill, FromRecipe, Integers, Random, Zeros
 from asmevo.launch.folder import launch_from_json, load_launches, save_launch
 from asmevo.launch.formats import Format, decode_bf16, encode_bf16, encode_fp8, format_of, fp8_values, ulp_bf16
 from asmevo.launch.hidden import hidden_bytes, hidden_value
 from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate, map_memory
+from asmevo.launch.portable import data_folders, portable, restore
 from asmevo.launch.recipes import (
     RECIPES,
     BlockScaledGemm,
@@ -27,7 +28,6 @@ from asmevo.launch.values import Buffer, Field, Launch
 __all__ = [
     "BASE",
     "CODE_SPACE",
-    "LDS_LIMIT",
     "POISONS",
     "RECIPES",
     "Bits",
@@ -52,6 +52,7 @@ __all__ = [
     "Zeros",
     "allocate",
     "build_image",
+    "data_folders",
     "decode_bf16",
     "encode_bf16",
     "encode_fp8",
@@ -59,11 +60,14 @@ __all__ = [
     "fp8_values",
     "hidden_bytes",
     "hidden_value",
+    "image_key",
     "launch_from_json",
     "lds_bytes",
     "load_launches",
     "map_memory",
+    "portable",
     "recipe_from_json",
+    "restore",
     "save_launch",
     "ulp_bf16",
 ]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
 from asmevo.codeobject import CodeObject, Kernel
+from asmevo.isa.limits import limits_of
+from asmevo.launch.fills import File
 from asmevo.launch.formats import format_of
 from asmevo.launch.hidden import hidden_bytes
 from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate
 from asmevo.launch.values import Buffer, Field, Launch
-from asmevo.verdict import InputError
+from asmevo.verdict import EnvironmentError_, InputError
 
 POISONS = (0xA5, 0x5A)
 """The two poison bytes: complements, so that no bit is the same under both."""
-LDS_LIMIT = 65536
-"""Bytes of LDS a workgroup may have on gfx942."""
 _KERNARG_ALIGN = 256
 _PAGE = 4096
 
@@ -33,10 +34,11 @@ def build_image(
 
     `straddle` names a buffer inside of which a multiple of 4 GiB lies, as far as its alignment allows: pointer
     arithmetic that loses the carry between its halves shows there and nowhere else. Raises `InputError` when the launch
-    does not fit the kernel or a buffer's data does not fit its shape.
+    does not fit the kernel or a buffer's data does not fit its shape, `EnvironmentError_` when memory does not suffice,
+    `UnsupportedError` for an object of a target whose limits are not known.
     """
     kernel = obj.kernel(launch.kernel) if kernel is None else kernel
-    _check_geometry(launch, kernel)
+    _check_geometry(launch, kernel, limits_of(obj.target).lds)
     layout = _place(launch, obj, kernel, straddle)
     arguments = _kernarg(launch, kernel, layout.placements)
     fd, data = allocate(layout.size)
@@ -62,6 +64,17 @@ def build_image(
     return image
 
 
+def image_key(launch: Launch, obj: CodeObject, kernel: Kernel) -> Hashable:
+    """Equal keys give equal images, but for the code and the poison: everything that `build_image` looks at.
+
+    That includes what is in the data files now, which are read for it.
+    """
+    files = tuple(b.fill.sha256(b.size) for b in launch.buffers if isinstance(b.fill, File))
+    arguments = (kernel.name, kernel.args, kernel.kernarg_size)
+    geometry = (kernel.lds_size, kernel.max_workgroup, kernel.required_workgroup, obj.target)
+    return launch.digest, files, _code_space(obj), arguments, geometry
+
+
 def lds_bytes(launch: Launch, kernel: Kernel) -> int:
     """LDS of one workgroup: what the descriptor declares and what the launch adds."""
     return kernel.lds_size + launch.dynamic_lds
@@ -77,7 +90,7 @@ class _Layout:
     size: int
 
 
-def _check_geometry(launch: Launch, kernel: Kernel) -> None:
+def _check_geometry(launch: Launch, kernel: Kernel, lds: int) -> None:
     limit = kernel.max_workgroup
     if kernel.required_workgroup not in (None, launch.block):
         raise InputError(
@@ -89,10 +102,10 @@ def _check_geometry(launch: Launch, kernel: Kernel) -> None:
             f"The launch {launch.name!r} has {launch.threads} work-items in a workgroup and the kernel {kernel.name} "
             f"allows {limit}; reduce `block`."
         )
-    if lds_bytes(launch, kernel) > LDS_LIMIT:
+    if lds_bytes(launch, kernel) > lds:
         raise InputError(
             f"The launch {launch.name!r} needs {lds_bytes(launch, kernel)} bytes of LDS and a workgroup has "
-            f"{LDS_LIMIT}; reduce `dynamic_lds`."
+            f"{lds}; reduce `dynamic_lds`."
         )
 
 
@@ -100,9 +113,13 @@ def _round_up(value: int, align: int) -> int:
     return -(-value // align) * align
 
 
-def _place(launch: Launch, obj: CodeObject, kernel: Kernel, straddle: str | None) -> _Layout:
+def _code_space(obj: CodeObject) -> int:
     low, code = obj.load_image()
-    code_space = _round_up(2 * (low + len(code)), CODE_SPACE)  # twice: a candidate may grow
+    return _round_up(2 * (low + len(code)), CODE_SPACE)  # twice: a candidate may grow
+
+
+def _place(launch: Launch, obj: CodeObject, kernel: Kernel, straddle: str | None) -> _Layout:
+    code_space = _code_space(obj)
     kernarg = code_space
     cursor = kernarg + _round_up(max(kernel.kernarg_size, 1), _KERNARG_ALIGN)
     starts: list[int] = []
@@ -135,7 +152,13 @@ def _base_for(launch: Launch, starts: Sequence[int], straddle: str) -> int:
 
 def _fill(memory: np.ndarray, buffer: Buffer) -> None:
     assert buffer.fill is not None
-    codes = buffer.fill.codes(buffer.format, buffer.count)
+    try:
+        codes = buffer.fill.codes(buffer.format, buffer.count)
+    except MemoryError as error:
+        raise EnvironmentError_(
+            f"The data of buffer {buffer.name!r}, {buffer.size} bytes, cannot be made in the memory that is free; use "
+            "a smaller shape."
+        ) from error
     if codes.nbytes != buffer.size:
         raise InputError(
             f"The buffer {buffer.name!r} has room for {buffer.size} bytes and its data has {codes.nbytes}; "
@@ -192,6 +215,8 @@ def _field_bytes(item: Field, address: dict[str, int]) -> bytes:
     fmt = format_of(item.type_name)
     if not fmt.is_float:
         info = np.iinfo(fmt.storage)
+        if not isfinite(item.value or 0):
+            raise InputError(f"{item} has the value {item.value}, which the type {item.type_name} cannot hold.")
         wide = 2 * (int(info.max) + 1) if info.min == 0 else 2 * int(info.max) + 2
         if item.value != int(item.value or 0) or not -(wide // 2) <= int(item.value or 0) < wide:
             raise InputError(f"{item} has the value {item.value}, which the type {item.type_name} cannot hold.")

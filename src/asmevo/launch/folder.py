@@ -45,25 +45,24 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from asmevo.launch.fills import File, fill_from_json
 from asmevo.launch.recipes import recipe_from_json
-from asmevo.launch.values import Buffer, Field, Launch
+from asmevo.launch.table import Table
+from asmevo.launch.values import RED_ZONE, Buffer, Field, Launch
 from asmevo.verdict import InputError
 
 _HEAD = {"name", "kernel", "objective", "weight", "sample"}
 _SPELLED = {"grid", "block", "dynamic_lds", "kernarg", "buffer"}
-_FIELD = {"name", "offset", "value", "buffer", "byte_offset", "type"}
 _BUFFER = {"name", "role", "dtype", "shape", "size", "fill", "align", "red_zone"}
-
-Table = dict[str, Any]
 
 
 def load_launches(path: Path | str) -> tuple[Launch, ...]:
     """The launches of a file, or of every `.toml` and `.json` file of a folder.
 
-    Raises `InputError` when nothing is there, a file does not parse, a key is unknown, or two launches share a name.
+    Raises `InputError` when nothing is there, a file does not parse, a key is unknown or of another type, or two
+    launches share a name.
     """
     path = Path(path)
     if path.is_dir():
@@ -81,7 +80,10 @@ def load_launches(path: Path | str) -> tuple[Launch, ...]:
 
 
 def save_launch(launch: Launch, folder: Path | str) -> Path:
-    """Write `<name>.json` into the folder, made when missing. `load_launches` reads it back to an equal launch."""
+    """Write `<name>.json` into the folder, made when missing. `load_launches` reads it back to an equal launch.
+
+    Data files are not copied; `load_launches` looks for them in the folder.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{launch.name}.json"
@@ -89,86 +91,81 @@ def save_launch(launch: Launch, folder: Path | str) -> Path:
     return path
 
 
-def launch_from_json(table: Mapping[str, Any], folder: Path, where: str) -> Launch:
+def launch_from_json(data: Mapping[str, Any], folder: Path, where: str) -> Launch:
     """A launch from plain values; data files are relative to `folder`."""
-    name = str(table.get("name", "launch"))
+    name = Table(data, where).text("name", "launch")
     where = f"launch {name!r} of {where}"
-    recipe = "recipe" in table
-    _known(table, _HEAD | ({"recipe", "arguments"} if recipe else _SPELLED), where)
-    head = {key: table[key] for key in _HEAD - {"name"} if key in table}
-    try:
-        if recipe:
-            launch = recipe_from_json(table["recipe"], table.get("arguments", {}), where).launch(name)
-            return replace(launch, **head)
-        return Launch(
-            name=name,
-            grid=_triple(table, "grid", where),
-            block=_triple(table, "block", where),
-            dynamic_lds=int(table.get("dynamic_lds", 0)),
-            kernarg=tuple(_field(t, where) for t in _tables(table, "kernarg", where)),
-            buffers=tuple(_buffer(t, folder, where) for t in _tables(table, "buffer", where)),
-            **head,
-        )
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"In {where} a value has the wrong type ({error}); see the format in asmevo.launch.folder."
-        ) from error
+    is_recipe = "recipe" in data
+    table = Table(data, where, _HEAD | ({"recipe", "arguments"} if is_recipe else _SPELLED))
+    head: dict[str, Any] = {
+        "kernel": table.text("kernel", None),
+        "objective": table.flag("objective", False),
+        "weight": table.number("weight", 1.0),
+        "sample": table.integer("sample", 0),
+    }
+    if is_recipe:
+        recipe = recipe_from_json(table.text("recipe"), data.get("arguments") or {}, where)
+        return replace(recipe.launch(name), **head)
+    return Launch(
+        name=name,
+        grid=_triple(table, "grid"),
+        block=_triple(table, "block"),
+        dynamic_lds=table.integer("dynamic_lds", 0),
+        kernarg=tuple(_field(one, f"kernarg {n} of {where}") for n, one in enumerate(table.tables("kernarg"))),
+        buffers=tuple(_buffer(one, folder, where) for one in table.tables("buffer")),
+        **head,
+    )
 
 
 def _load_file(path: Path) -> tuple[Launch, ...]:
     try:
         raw = path.read_bytes()
-        table: Table = json.loads(raw) if path.suffix == ".json" else tomllib.loads(raw.decode())
+        data: object = json.loads(raw) if path.suffix == ".json" else tomllib.loads(raw.decode())
     except OSError as error:
         raise InputError(f"The launch file {path} cannot be read ({error.strerror}); check its path.") from error
     except ValueError as error:
         raise InputError(
             f"The launch file {path} is not valid {path.suffix[1:].upper() or 'TOML'}: {error}."
         ) from error
-    if not isinstance(table, dict):  # pyright: ignore[reportUnnecessaryIsInstance] - JSON may hold anything
-        raise InputError(f"The launch file {path} holds no table; it needs keys such as name, grid and block.")
-    many = _tables(table, "launch", str(path)) if "launch" in table else [{"name": path.stem, **table}]
-    return tuple(launch_from_json(one, path.parent, str(path)) for one in many)
+    table = Table(data, f"launch file {path}")
+    many = table.tables("launch") if "launch" in table.data else [{"name": path.stem, **table.data}]
+    return tuple(launch_from_json(one, path.parent.resolve(), str(path)) for one in many)
 
 
-def _known(table: Mapping[str, Any], known: set[str], where: str) -> None:
-    for key in table:
-        if key not in known:
-            raise InputError(f"The key {key!r} in {where} is unknown; use {', '.join(sorted(known))}.")
-
-
-def _tables(table: Mapping[str, Any], key: str, where: str) -> list[Table]:
-    value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(t, dict) for t in cast(list[Any], value)):
-        raise InputError(f"The key {key!r} in {where} must be a list of tables, e.g. [[{key}]].")
-    return cast(list[Table], value)
-
-
-def _triple(table: Mapping[str, Any], key: str, where: str) -> tuple[int, int, int]:
-    value = table.get(key)
-    if not isinstance(value, list) or not 1 <= len(cast(list[Any], value)) <= 3:
-        raise InputError(f"The key {key!r} in {where} must be a list of one to three numbers.")
-    x, y, z = (*map(int, cast(list[Any], value)), 1, 1)[:3]
+def _triple(table: Table, key: str) -> tuple[int, int, int]:
+    value = table.integers(key)
+    if not 1 <= len(value) <= 3:
+        raise InputError(f"The key {key!r} in {table.where} must be a list of one to three numbers.")
+    x, y, z = (*value, 1, 1)[:3]
     return x, y, z
 
 
-def _field(table: Table, where: str) -> Field:
-    _known(table, _FIELD, f"a kernarg of {where}")
-    return Field(**table)
+def _field(data: Mapping[str, Any], where: str) -> Field:
+    table = Table(data, where, Field.__dataclass_fields__)
+    return Field(
+        name=table.text("name", ""),
+        offset=table.integer("offset", None),
+        value=table.number("value", None),
+        buffer=table.text("buffer", None),
+        byte_offset=table.integer("byte_offset", 0),
+        type=table.text("type", ""),
+    )
 
 
-def _buffer(table: Table, folder: Path, where: str) -> Buffer:
-    name = str(table.get("name", ""))
-    where = f"buffer {name!r} of {where}"
-    _known(table, _BUFFER, where)
-    rest = dict(table)
-    for key in ("name", "role", "dtype"):
-        if key not in rest:
-            raise InputError(f"The {where} lacks the key {key!r}.")
-    if ("shape" in rest) == ("size" in rest):
-        raise InputError(f"The {where} needs either a shape or a size (elements).")
-    shape = tuple(int(n) for n in rest.pop("shape", None) or [rest.pop("size", 0)])
-    fill = fill_from_json(rest.pop("fill"), where) if "fill" in rest else None
+def _buffer(data: Mapping[str, Any], folder: Path, where: str) -> Buffer:
+    table = Table(data, f"buffer {data.get('name', '')!r} of {where}", _BUFFER)
+    name, role, dtype = (table.text(key) for key in ("name", "role", "dtype"))
+    if ("shape" in table) == ("size" in table):
+        raise InputError(f"The {table.where} needs either a shape or a size (elements).")
+    fill = fill_from_json(data["fill"], table.where) if "fill" in table else None
     if isinstance(fill, File):
-        fill = replace(fill, path=str(folder / fill.path))
-    return Buffer(shape=shape, fill=fill, **rest)
+        fill = replace(fill, folder=str(folder))
+    return Buffer(
+        name=name,
+        role=role,
+        dtype=dtype,
+        shape=table.integers("shape") if "shape" in table else (table.integer("size"),),
+        fill=fill,
+        align=table.integer("align", 256),
+        red_zone=table.integer("red_zone", RED_ZONE),
+    )

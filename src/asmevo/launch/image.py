@@ -175,8 +175,13 @@ class _Mapping(mmap.mmap):
 def allocate(size: int) -> tuple[int, NDArray[np.uint8]]:
     """A new memory file of `size` zero bytes (pages appear when touched) and a writable view of it.
 
-    Raises `EnvironmentError_` when the system refuses that much.
+    Raises `EnvironmentError_` when the system refuses that much, or does not have it.
     """
+    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if size > installed:
+        raise EnvironmentError_(
+            f"A memory image of {size} bytes is more than the {installed} bytes of this machine; use smaller buffers."
+        )
     try:
         fd = os.memfd_create("asmevo-image", os.MFD_CLOEXEC)
         os.ftruncate(fd, size)

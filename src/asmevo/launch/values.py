@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from asmevo.launch.fills import Fill
@@ -149,8 +149,15 @@ class Launch:
                 )
             if not 0 <= item.byte_offset <= self.buffer(item.buffer).size:
                 raise InputError(f"{item} of launch {self.name!r} points outside of the buffer {item.buffer!r}.")
-        if self.dynamic_lds < 0 or self.sample < 0 or not self.weight > 0:
-            raise InputError(f"The launch {self.name!r} has a negative size or a weight that is not positive.")
+        if any(n * m >= 1 << 32 for n, m in zip(self.grid, self.block, strict=True)):
+            raise InputError(
+                f"The launch {self.name!r} has the grid {list(self.grid)}; a dispatch has less than 2**32 work-items "
+                "in each dimension."
+            )
+        if self.dynamic_lds < 0 or self.sample < 0 or not 0 < self.weight < inf:
+            raise InputError(
+                f"The launch {self.name!r} has a negative size, or a weight that is not positive and finite."
+            )
 
     def buffer(self, name: str) -> Buffer:
         """The buffer of this name."""

@@ -4,7 +4,7 @@ from asmevo.search.interrupt import Interrupt
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Examiner, Progress, Report, Timed, Timer, Update, silent
 from asmevo.search.result import CERTIFICATE, OBJECT, Certifier
-from asmevo.search.session import kernel_of, resume, run_launches, run_settings, start
+from asmevo.search.session import kernel_of, resume, run_kernel, run_launches, run_settings, start
 from asmevo.search.settings import Settings
 from asmevo.search.summary import RunSummary
 
@@ -24,6 +24,7 @@ __all__ = [
     "kernel_of",
     "optimize",
     "resume",
+    "run_kernel",
     "run_launches",
     "run_settings",
     "silent",

@@ -13,7 +13,7 @@ from typing import Any
 from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
-from asmevo.launch import Launch, launch_from_json
+from asmevo.launch import Launch, data_folders, portable, restore
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Progress, silent
 from asmevo.search.settings import Settings
@@ -42,7 +42,9 @@ def start(
     Raises `UsageError` when the folder holds a run already, and what `optimize` raises.
     """
     settings = settings or Settings()
-    kept = canonical([launch.to_json() for launch in launches])
+    kept = canonical(
+        [{"folders": [str(f) for f in data_folders(launch)], "launch": portable(launch)} for launch in launches]
+    )
     run = Run(
         k0=sha256(k0).hexdigest(),
         launches=sha256(kept).hexdigest(),
@@ -84,9 +86,15 @@ def run_settings(folder: Path, attempts: int | None = None, seconds: float | Non
 
 
 def run_launches(store: Store) -> tuple[Launch, ...]:
-    """The launches a run was started with."""
+    """The launches a run was started with. Raises `InputError` when the data of one has changed or is gone."""
     tables: list[dict[str, Any]] = json.loads(store.blobs.get(store.run.launches))
-    return tuple(launch_from_json(table, Path(), str(store.folder)) for table in tables)
+    return tuple(restore(t["launch"], [Path(f) for f in t["folders"]], str(store.folder)) for t in tables)
+
+
+def run_kernel(store: Store) -> str | None:
+    """The kernel a run is about, None where its object has only one; the launches' data need not be there."""
+    tables: list[dict[str, Any]] = json.loads(store.blobs.get(store.run.launches))
+    return next((table["launch"].get("kernel") for table in tables), None)
 
 
 def kernel_of(launches: Sequence[Launch]) -> str | None:

@@ -68,6 +68,8 @@ def execute(
     started = time.process_time()
     limits = limits or Limits()
     total = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    if total > np.iinfo(np.int32).max:
+        raise InputError(f"The grid has {total} workgroups, and the simulator counts them in 32 bits; make it smaller.")
     chosen = np.arange(total, dtype=np.int32) if workgroups is None else np.array(workgroups, np.int32)
     if chosen.size and not (int(chosen.min()) >= 0 and int(chosen.max()) < total):
         raise InputError(f"A workgroup to run is not in the grid of {total}; give numbers from 0 to {total - 1}.")

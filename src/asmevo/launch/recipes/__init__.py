@@ -8,6 +8,7 @@ from typing import Any
 from asmevo.launch.recipes.base import Comparison, Expectation, Recipe
 from asmevo.launch.recipes.block_scaled_gemm import BlockScaledGemm
 from asmevo.launch.recipes.fmoe_stage1 import FmoeStage1
+from asmevo.launch.table import Table
 from asmevo.verdict import InputError
 
 __all__ = ["RECIPES", "BlockScaledGemm", "Comparison", "Expectation", "FmoeStage1", "Recipe", "recipe_from_json"]
@@ -16,17 +17,10 @@ RECIPES: dict[str, type[Recipe]] = {cls.name: cls for cls in (FmoeStage1, BlockS
 
 
 def recipe_from_json(name: str, arguments: Mapping[str, Any], where: str) -> Recipe:
-    """A recipe value. Raises `InputError` that names `where` for an unknown recipe or argument."""
+    """A recipe value. Raises `InputError` that names `where` for an unknown recipe, an unknown or missing argument, and
+    one of another type."""
     cls = RECIPES.get(name)
     if cls is None:
         raise InputError(f"The recipe {name!r} of {where} is unknown; use one of {', '.join(RECIPES)}.")
-    known = set(cls.__dataclass_fields__)
-    for key in arguments:
-        if key not in known:
-            raise InputError(
-                f"The recipe {name} in {where} takes no argument {key!r}; it takes {', '.join(sorted(known))}."
-            )
-    try:
-        return cls(**arguments)
-    except TypeError as error:
-        raise InputError(f"The recipe {name} in {where} lacks arguments ({error}).") from error
+    known = cls.__dataclass_fields__
+    return cls(**Table(arguments, f"recipe {name} in {where}", known).arguments(cls, known))
