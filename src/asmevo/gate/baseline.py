@@ -113,7 +113,8 @@ class Baseline:
     def _missing(self) -> tuple[Finding, ...]:
         """What launches set aside leave open."""
         if not any(b.usable for b in self.launches):
-            message = "No launch can judge a candidate; add one that K0 finishes and that is stable."
+            causes = " ".join(f.message for b in self.launches for f in b.findings[:1])
+            message = f"No launch can judge a candidate; mend one or add another. {causes}"
             return (Finding("baseline.none", message),)
         timed = objective_of([b.launch for b in self.launches])
         aside = [b.launch.name for b in self.launches if not b.usable and not b.lost and b.launch in timed]
