@@ -13,6 +13,8 @@ from asmevo.edit import Delete, Edit, Insert, Reorder, Replace
 from asmevo.isa import Reg
 from asmevo.program import Line, Program
 
+SPECIAL = range(102, 256)
+"""Units of the scalar registers that have names."""
 Edits = tuple[Edit, ...]
 Kind = Callable[[Program, frozenset[int]], Iterator[Edits]]
 
@@ -224,10 +226,16 @@ def bound_off_by_one(program: Program, alive: frozenset[int]) -> Iterator[Edits]
 
 
 def unreached(program: Program, alive: frozenset[int]) -> Iterator[Edits]:
-    """New code that nothing executes."""
+    """Another constant where nothing executes it, or new code that gives the line behind it another value."""
     for position, line in enumerate(program.lines):
-        if position > header(program) and not {position - 1, position} & alive:
-            yield (Insert(line.id, "v_mov_b32_e32 v0, 0"),)
+        reached = line.id in program.block_of and not {position - 1, position} & alive
+        sources = [o for o in line.instruction.operands[1:] if isinstance(o, Reg) and not o.is_agpr]
+        if position > header(program) and reached and sources and sources[0].first not in SPECIAL:
+            vector = not sources[0].is_scalar
+            name = f"v{sources[0].first - 256}" if vector else f"s{sources[0].first}"
+            yield (Insert(line.id, f"{'v_mov_b32_e32' if vector else 's_mov_b32'} {name}, 0x3f9d70a4"),)
+        elif reached and re.match(r"v_mov_b32_e32 v\d+, 0$", line.instruction.text):
+            yield (Replace(line.id, f"{line.instruction.text}x3f9d70a4"),)
 
 
 def register_too_high(program: Program, alive: frozenset[int]) -> Iterator[Edits]:
@@ -258,11 +266,71 @@ def crossed_barrier(program: Program, alive: frozenset[int]) -> Iterator[Edits]:
             yield (Reorder((b.id, a.id)),)
 
 
+def next_use(program: Program, position: int, unit: int) -> Line | None:
+    """The first line behind, in the order of the text, that names a unit, if it reads it: not as its first operand."""
+    for line in program.lines[position + 1 :]:
+        first = 0 if re.match("s_cmp|v_cmpx?_.*_e32|buffer_store|ds_write|global_store", line.instruction.text) else 1
+        if unit in registers(line, first):
+            return line
+        if unit in registers(line):
+            return None
+    return None
+
+
+def removed_initialiser(program: Program, alive: frozenset[int]) -> Iterator[Edits]:
+    """A scalar that no line before names is not set to 0, which it may hold by luck."""
+    named = set[int]()
+    for position, line in enumerate(program.lines):
+        if position in alive and re.match(r"s_mov_b(32|64) s\S+ 0$", line.instruction.text):
+            units = registers(line, 0, 1) - named
+            if any(next_use(program, position, unit) for unit in units):
+                yield (Delete((line.id,)),)
+        named |= registers(line)
+
+
+def clobbered_flag(program: Program, alive: frozenset[int]) -> Iterator[Edits]:
+    """SCC or VCC changes between the line that sets it and the one that takes it as its carry or its condition."""
+    for line in lines(program, alive, "s_addc|s_subb|s_cbranch_scc"):
+        yield (Insert(line.id, "s_cmp_lg_u32 0, 0"),)
+    for line in lines(program, alive, r"v_(addc|subb).*\bvcc"):
+        yield (Insert(line.id, "v_cmp_lt_u32_e32 vcc, v0, v0"),)
+
+
+def unseen_reader(program: Program, alive: frozenset[int]) -> Iterator[Edits]:
+    """A value changes that only lines read which no launch executes."""
+    read = [set[int](), set[int]()]
+    for position, line in enumerate(program.lines):
+        if line.id in program.block_of:
+            stores = re.match("s_cmp|v_cmp|buffer_store|ds_write|global_store", line.instruction.text)
+            read[position in alive] |= registers(line, 0 if stores else 1)
+    unseen = read[False] - read[True]
+    for line in lines(program, alive, "v_|s_(mov|add|mul|lsh|and|or)"):
+        result = registers(line, 0, 1)
+        at = program.position[line.id]
+        if result and result <= unseen and any(next_use(program, at, unit) for unit in result):
+            yield (Delete((line.id,)),)
+
+
+def smuggled_over_barrier(program: Program, alive: frozenset[int]) -> Iterator[Edits]:
+    """An LDS access crosses a barrier, written as a deletion and an insertion: no run of the simulator need show it."""
+    for barrier in lines(program, alive, "s_barrier"):
+        at = program.position[barrier.id]
+        block = program.blocks[program.block_of[barrier.id]]
+        for line in program.lines[at + 1 : block.last]:
+            if re.match("s_barrier", line.instruction.text):
+                break
+            if re.match("ds_(read|write)", line.instruction.text):
+                text = line.instruction.text
+                yield (Insert(barrier.id, (text, "s_waitcnt vmcnt(0) lgkmcnt(0)")), Delete((line.id,)))
+                yield (Delete((line.id,)), Insert(barrier.id, (text, "s_waitcnt vmcnt(0) lgkmcnt(0)")))
+                break
+
+
 WRONG: tuple[Kind, ...] = (
     dropped_wait, weakened_wait, late_wait, swapped_dependent, wrong_offset, removed_store, removed_load,
     removed_barrier, removed_arithmetic, repeated_arithmetic, exec_changed, clobbered, wrong_constant, inverted_branch,
     dropped_carry, shifted_lane, shrunk_distance, bound_off_by_one, unreached, register_too_high, mode_changed,
-    ended_early, crossed_barrier,
+    ended_early, crossed_barrier, removed_initialiser, clobbered_flag, unseen_reader, smuggled_over_barrier,
 )  # fmt: skip
 
 # legal

@@ -70,6 +70,12 @@ def test_legal_edits_are_admitted(gate):
 def test_faults_that_no_run_shows_are_found_without_running(gate):
     """Removed barriers, missing waits, crossed barriers, short distances: the simulator's result is right by luck."""
     alive = seeding.editable(gate.program, gate.baseline().executed)
-    for kind in (seeding.removed_barrier, seeding.dropped_wait, seeding.crossed_barrier, seeding.shrunk_distance):
+    for kind in (
+        seeding.removed_barrier,
+        seeding.dropped_wait,
+        seeding.crossed_barrier,
+        seeding.smuggled_over_barrier,
+        seeding.shrunk_distance,
+    ):
         for edits in seeding.spread(list(kind(gate.program, alive)), 3):
             assert judged(gate, edits).refused_by.name == "static", (kind.__name__, edits)
