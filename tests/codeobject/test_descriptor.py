@@ -54,3 +54,10 @@ def test_bad_changes():
         d.with_(vgpr_alloc=520)
     with pytest.raises(InputError, match="64 bytes"):
         Descriptor(bytes(63))
+
+
+@pytest.mark.parametrize("blocks, granted", [(0, 16), (1, 16), (4, 48), (5, 48), (6, 64), (12, 112), (13, 112)])
+def test_sgprs_are_granted_in_sixteens(blocks, granted):
+    """LLVM counts blocks of 8, gfx9 grants 16 at a time (AMDGPUUsage, granulated_wavefront_sgpr_count)."""
+    assert Descriptor(bytes(64)).with_(sgpr_blocks=blocks).sgpr_alloc == granted
+    assert Descriptor(bytes(64)).with_(sgpr_alloc=granted - 7).sgpr_alloc == granted

@@ -168,3 +168,9 @@ def test_a_fact_from_one_path_only_is_none() -> None:
 def test_the_clock_is_not_a_value() -> None:
     proofs = prove("s_memtime s[10:11]\n v_mov_b32_e32 v8, s10", "v_mov_b32_e32 v8, s10\n s_memtime s[10:11]")
     assert not all(p.proved for p in proofs) and any(p.reason for p in proofs)
+
+
+@pytest.mark.parametrize("register", ["ttmp4", "xnack_mask_lo", "flat_scratch_hi"])
+def test_what_keeps_nothing_proves_nothing(register: str) -> None:
+    proofs = prove("v_mov_b32_e32 v8, s6", f"s_mov_b32 {register}, s6\n v_mov_b32_e32 v8, {register}")
+    assert not any(p.proved or p.keeps_control for p in proofs)

@@ -95,6 +95,7 @@ class Descriptor:
             if name in _GRANULES:
                 name, granule, bias = _GRANULES[name]
                 value = -(-value // granule) - bias
+                value += value & 1 if name == "sgpr_blocks" else 0
             if name not in _FIELDS:
                 raise InputError(f"A kernel descriptor has no field {name!r}; known are {', '.join(_FIELDS)}.")
             at, shift, bits = _FIELDS[name]
@@ -108,7 +109,10 @@ class Descriptor:
 
     def _registers(self, name: str) -> int:
         field, granule, bias = _GRANULES[name]
-        return (self.field(field) + bias) * granule
+        blocks = self.field(field)
+        if field == "sgpr_blocks":  # LLVM writes odd numbers too; gfx9 grants pairs of blocks and drops the last bit
+            blocks &= ~1
+        return (blocks + bias) * granule
 
     @property
     def lds_size(self) -> int:

@@ -27,6 +27,7 @@ from asmevo.isa import (
     Space,
     bind,
     effects,
+    span,
 )
 from asmevo.isa import units as units_of
 from asmevo.isa.registers import EXEC, EXEC_LO, MODE, VGPR_BASE
@@ -40,6 +41,9 @@ Number: TypeAlias = int
 _TIMING_ONLY = frozenset({"waitcnt", "nop", "setprio", "sleep"})
 """Control kinds that change when things happen and no value."""
 _BRANCHES = frozenset({"branch", "cbranch", "endpgm"})
+_NO_STORAGE: RegSet = span(102, 4) | span(108, 16)
+"""Scalar names that need not keep what is written to them: flat_scratch and xnack_mask, which gfx942 keeps elsewhere or
+changes itself, and ttmp0 to ttmp15, which belong to the trap handler (LLVM AMDGPUUsage, trap handler registers)."""
 _MEMORY, _LDS = "memory", "lds"
 """The two memories that are told apart. Scratch counts with global memory."""
 
@@ -127,6 +131,8 @@ def step(state: State, instruction: Instruction) -> Number | None:
             return None
         if row.kind in ("getpc", "setpc", "swappc", "call", "clock", "setvskip") or row.kind.startswith("gpr_idx"):
             raise UnsupportedError(f"`{instruction}` does more than compute values; its block is not proved.")
+    if known.writes & _NO_STORAGE:
+        raise UnsupportedError(f"`{instruction}` writes a register that need not keep it; its block is not proved.")
     bound = list(bind(instruction, row))
     if _is_copy(state, instruction, known, bound):
         return None
