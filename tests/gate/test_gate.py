@@ -36,7 +36,8 @@ LEGAL = {
     "independent lines swapped": (Reorder((line("s_add_u32"), line("v_xor"))),),
     "an unused register written": (Insert(line("v_xor"), "v_mov_b32_e32 v9, v3"),),
     "a wait moved up": (Reorder((line("s_waitcnt vmcnt"), line("v_mov_b32"))),),
-    "the same sum in other words": (Replace(line("v_add_u32_e32 v5"), "v_add_u32_e32 v5, v4, v5"),),
+    "the same sum exchanged": (Replace(line("v_add_u32_e32 v5"), "v_add_u32_e32 v5, v4, v5"),),
+    "the same sum in other words": (Replace(line("v_add_u32_e32 v5"), "v_lshl_add_u32 v5, v5, 0, v4"),),
 }
 
 

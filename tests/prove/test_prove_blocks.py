@@ -45,6 +45,11 @@ EQUAL = {
     ),
     "waits and nops change no value": ("v_mov_b32_e32 v8, v2", "s_nop 3\n v_mov_b32_e32 v8, v2\n s_waitcnt vmcnt(0)"),
     "e32 and e64 are one opcode": ("v_add_u32_e32 v8, v1, v2", "v_add_u32_e64 v8, v1, v2"),
+    "operands of a sum exchanged": ("v_add_u32_e32 v8, v1, v2", "v_add_u32_e32 v8, v2, v1"),
+    "operands of a scalar product exchanged": (
+        "s_mul_i32 s8, s6, s7\n v_mov_b32_e32 v8, s8",
+        "s_mul_i32 s8, s7, s6\n v_mov_b32_e32 v8, s8",
+    ),
     "loads among loads": (
         "ds_read_b32 v8, v1\n ds_read_b32 v7, v2\n v_add_u32_e32 v8, v7, v8",
         "ds_read_b32 v7, v2\n ds_read_b32 v8, v1\n v_add_u32_e32 v8, v7, v8",
@@ -60,6 +65,15 @@ UNEQUAL = {
     "a copy of the wrong register": ("v_mov_b32_e32 v8, v1", "v_mov_b32_e32 v8, v2"),
     "a copy that negates": ("v_mov_b32_e32 v8, v1", "v_add_f32_e64 v8, 0, -v1"),
     "operands that do not commute": ("v_sub_u32_e32 v8, v1, v2", "v_sub_u32_e32 v8, v2, v1"),
+    "a shift the other way round": ("v_lshlrev_b32_e32 v8, v1, v2", "v_lshlrev_b32_e32 v8, v2, v1"),
+    "a borrow the other way round": (
+        "s_sub_u32 s8, s6, s7\n v_mov_b32_e32 v8, s8",
+        "s_sub_u32 s8, s7, s6\n v_mov_b32_e32 v8, s8",
+    ),
+    "a comparison the other way round": (
+        "v_cmp_lt_u32_e32 vcc, v1, v2\n v_cndmask_b32_e32 v8, v1, v2, vcc",
+        "v_cmp_lt_u32_e32 vcc, v2, v1\n v_cndmask_b32_e32 v8, v1, v2, vcc",
+    ),
     "a dependent pair swapped": (
         "v_mov_b32_e32 v1, v3\n v_add_u32_e32 v8, v1, v2",
         "v_add_u32_e32 v8, v1, v2\n v_mov_b32_e32 v1, v3",

@@ -33,6 +33,7 @@ from asmevo.isa import units as units_of
 from asmevo.isa.registers import EXEC, EXEC_LO, MODE, VGPR_BASE
 from asmevo.isa.row import HIDDEN
 from asmevo.program import Line
+from asmevo.prove.commuting import commutes
 from asmevo.prove.copies import copied_use
 from asmevo.verdict import UnsupportedError
 
@@ -175,23 +176,29 @@ def _key(
     key: list[object] = [known.row.name, moved, tuple(sorted(instruction.modifiers.items())), state.register(MODE)]
     lanes = isinstance(known.row, (LaneRow, MemoryRow)) and "dpp" not in moved and "cross_lane" not in known.row.tags
     covered = 0
+    sources: list[tuple[object, ...]] = []
     for slot, operand in bound:
         if not slot.is_use:
             continue
         used = range(0)
+        source: list[object] = []
         if slot.hidden:
             first, count = HIDDEN[slot.hidden]
             used = range(first, first + count)
         elif isinstance(operand, Reg):
             used = range(operand.first, operand.first + operand.count)
-            key.append((operand.neg, operand.absolute, operand.sext))
+            source.append((operand.neg, operand.absolute, operand.sext))
         elif isinstance(operand, Imm) and not (operand.neg or operand.absolute or operand.is_float):
-            key += [(False, False, False), state.numbers.of("constant", operand.bits)]
+            source += [(False, False, False), state.numbers.of("constant", operand.bits)]
         else:
-            key.append(operand)
+            source.append(operand)
         for unit in used:
             covered |= 1 << unit
-            key.append(_read(state, known, unit, lanes=lanes))
+            source.append(_read(state, known, unit, lanes=lanes))
+        sources.append(tuple(source))
+    if not moved and not instruction.modifiers and commutes(known.row):
+        sources.sort(key=repr)
+    key += sources
     key += [(unit, state.register(unit)) for unit in units_of(known.reads & ~covered)]
     if isinstance(known.row, MemoryRow):
         key += [state.memory(name) for name in _memories(instruction, known.row)]
