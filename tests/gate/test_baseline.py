@@ -137,6 +137,37 @@ def test_a_race_that_the_first_wave_wins_shows(device):
     assert check.verdict is Verdict.REFUTED and check.findings[0].facts["wave_order"] == "descending"
 
 
+def test_a_workgroup_that_writes_into_the_next_ones_part_shows(device):
+    """Each stores 64 elements; the last of 65 is put right when the next workgroup comes later."""
+    code = """
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+    s_lshl_b32 s8, s2, 8
+    v_lshlrev_b32_e32 v1, 2, v0
+    v_add_u32_e32 v1, s8, v1
+    s_waitcnt lgkmcnt(0)
+    global_load_dword v2, v1, s[4:5]
+    s_waitcnt vmcnt(0)
+    s_cmp_eq_u32 s2, 1
+    s_cbranch_scc1 last
+    s_nop 0
+    global_store_dword v1, v2, s[6:7]
+    s_endpgm
+last:
+    global_store_dword v1, v2, s[6:7]
+    s_endpgm
+    """
+    data = build(code)
+    program = recover(CodeObject.parse(data))
+    launch = replace(TWO_WAVES, name="tiles", grid=(2, 1, 1), block=(64, 1, 1))
+    gate = Gate(data, [launch], device)
+    assert gate.examine(data, program, ()).verdict.admitted
+    wide = Replace(line("s_nop", program), "global_store_dword v1, v2, s[6:7] offset:4")
+    changed = rebuild(apply_all(program, [wide]))
+    check = differential(CodeObject.parse(changed), None, gate.baseline(), device).check
+    assert check.verdict is Verdict.REFUTED
+    assert check.findings[0].facts["wave_order"] == "descending"
+
+
 def test_a_race_of_k0_itself_is_not_taken_for_poison(device):
     check = baseline_of(device, TWO_WAVES, data=build(WAVES.replace("s_barrier", "s_nop 0")))
     assert check.verdict is Verdict.UNKNOWN and check.findings[0].rule == "baseline.order"

@@ -29,6 +29,27 @@ def test_the_last_wave_wins_a_race(order: WaveOrder, last: int) -> None:
     assert execution.line_counts[0] == 6
 
 
+@pytest.mark.parametrize(("order", "last"), [(WaveOrder.ASCENDING, 3), (WaveOrder.DESCENDING, 1)])
+def test_the_last_workgroup_wins_a_race(order: WaveOrder, last: int) -> None:
+    code = "v_mov_b32_e32 v1, 0\n v_mov_b32_e32 v2, s2\n global_store_dword v1, v2, s[0:1] offset:1024"
+    image, _ = run(code, grid=Grid((4, 1, 1)), workgroups=[1, 3], wave_order=order)
+    assert image.words(1024, 1)[0] == last
+
+
+def test_lanes_without_a_work_item_have_no_number() -> None:
+    code = """
+        s_mov_b64 exec, -1
+        v_mbcnt_lo_u32_b32 v1, -1, 0
+        v_mbcnt_hi_u32_b32 v1, -1, v1
+        v_lshlrev_b32_e32 v1, 2, v1
+        global_store_dword v1, v0, s[0:1] offset:1024
+    """
+    image, _ = run(code, Image(poison=0x5A), Grid(block=(10, 2, 1)))
+    stored = image.words(1024, 64)
+    assert stored[:20].tolist() == [x | y << 10 for y in range(2) for x in range(10)]
+    assert (stored[20:] == 0x5A5A5A5A).all()
+
+
 def test_barriers_hold_in_both_orders() -> None:
     """Wave n reads what wave 3 - n wrote."""
     code = """

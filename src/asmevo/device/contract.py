@@ -129,7 +129,7 @@ class Device(ABC):
     - Two runs of one module on equal images give equal images, where the kernel itself is deterministic. Runs leave
       nothing behind that a later run could see: registers and LDS start as the image's poison byte.
     - `workgroups` limits a run to these linear numbers (x fastest); the others are not executed.
-    - `wave_order` says which wave of a workgroup goes first. A device that cannot choose ignores it.
+    - `wave_order` says which workgroup and wave goes first. A device that cannot choose ignores it.
     - `time` gives a `Timing` with its source. It never judges correctness, and callers time admitted candidates only.
     - `describe` gives JSON-able facts that tell results of different devices apart.
     - A device is used by one thread at a time. `close` frees it; it is also a context manager.

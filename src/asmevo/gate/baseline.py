@@ -68,7 +68,7 @@ class Baseline:
     """Runs K0 once and keeps what candidates are compared with.
 
     A launch is used when K0 finishes it, leaves the same bytes in two sequences of runs, depends on its inputs, and
-    leaves the same under both poisons (what it never writes excepted), with the first or the last wave of a workgroup
+    leaves the same under both poisons (what it never writes excepted), with the first or the last workgroup and wave
     ahead. Each launch has another of its buffers across a multiple of 4 GiB, where 64-bit address arithmetic needs its
     carry. A launch on which K0 itself shows that it cannot judge is set aside; one on which the device gave no evidence
     leaves the whole baseline UNKNOWN, as does a timed launch that is set aside.
@@ -175,7 +175,7 @@ class Baseline:
         if problem := self._record(in_order, result):
             return problem
         if _disagreement(one, in_order) is None:
-            message = f"K0 leaves something else when its waves run in another order: {place} depends on it."
+            message = f"K0 leaves something else when workgroups and waves run in another order: {place} depends on it."
             return _aside(result.launch, "order", message)
         message = f"K0 uses memory, registers or LDS that nobody wrote: {place} depends on it."
         return _aside(result.launch, "poison", message)

@@ -1,5 +1,5 @@
 """The candidate on the same launches as K0: whole memory compared as bytes, launch after launch, under both poisons and
-with the waves in two orders."""
+with workgroups and waves in two orders."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int
         ids.append(unit if wanted else -1)
         unit += wanted
     info = unit if descriptor.workgroup_info else -1
-    return EntryState(scalars, (ids[0], ids[1], ids[2]), info, _items(block), _lanes(block))
+    return EntryState(scalars, (ids[0], ids[1], ids[2]), info, _items(block, poison), _lanes(block))
 
 
 def _mode(descriptor: Descriptor) -> int:
@@ -69,14 +69,15 @@ def _mode(descriptor: Descriptor) -> int:
     return floats | descriptor.dx10_clamp << 8 | descriptor.ieee << 9
 
 
-def _items(block: tuple[int, int, int]) -> NDArray[np.uint32]:
-    """x in bits 0-9, y in 10-19, z in 20-29; work-items are numbered x fastest."""
+def _items(block: tuple[int, int, int], poison: int) -> NDArray[np.uint32]:
+    """x in bits 0-9, y in 10-19, z in 20-29; work-items are numbered x fastest. Lanes without one have poison."""
     x, y, z = block
     if max(block) > 1024 or x * y * z > 1024:
         raise UnsupportedError(f"A workgroup of {x} x {y} x {z} work-items is larger than the hardware's 1024.")
     waves = -(-x * y * z // LANES)
     n = np.arange(waves * LANES, dtype=np.uint32)
     packed = n % x | (n // x % y) << 10 | (n // (x * y)) << 20
+    packed[x * y * z :] = poison * 0x01010101
     return packed.reshape(waves, LANES).astype(np.uint32)
 
 

@@ -61,9 +61,9 @@ def execute(
 ) -> Execution:
     """Run workgroups of a launch on a memory image, which it changes.
 
-    `workgroups` are linear numbers, x fastest; None runs the whole grid, and they start in the order given. Registers
-    that the ABI does not define, LDS and scratch start as the image's poison byte in every workgroup. One thread gives
-    the same result every time; with more, the order of atomics depends on the machine.
+    `workgroups` are linear numbers, x fastest; None runs the whole grid. They start in the order given, or the
+    other way round. Registers that the ABI does not define, LDS and scratch start as the image's poison byte in every
+    workgroup. One thread gives the same result every time; with more, the order of atomics depends on the machine.
     """
     started = time.process_time()
     limits = limits or Limits()
@@ -77,7 +77,7 @@ def execute(
     shared = Shared(
         executable,
         launch.grid,
-        chosen,
+        chosen if wave_order is WaveOrder.ASCENDING else np.ascontiguousarray(chosen[::-1]),
         image.code_address,
         limit=limits.instructions,
         quantum=limits.quantum,

@@ -65,7 +65,7 @@ LEDGER: tuple[Difference, ...] = (
     ),
     Difference(
         "wave order",
-        "a wave runs until it waits or ends, the lowest or the highest number first; workgroups one after the other",
+        "a wave runs until it waits or ends, workgroups one after the other, from the first to the last or back",
         "any interleaving",
     ),
     Difference(

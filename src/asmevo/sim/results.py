@@ -13,10 +13,11 @@ from asmevo.verdict import Finding
 
 
 class WaveOrder(StrEnum):
-    """Which wave of a workgroup has its turn first. Correct code leaves the same in every order."""
+    """Whether the first workgroup and wave goes ahead, or the last. Correct code leaves the same in every order."""
 
     ASCENDING = "ascending"
     DESCENDING = "descending"
+    """The last workgroup first, and of each workgroup the last wave."""
 
 
 @dataclass(frozen=True, slots=True)
