@@ -1,4 +1,4 @@
-"""Which strategy to try on which window: Thompson sampling over outcomes so far, weighted with the windows' heat."""
+"""Which strategy to try on which window: Thompson sampling over outcomes so far, weighted with the windows' promise."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Arm:
 class Bandit:
     """Beta posteriors of success, one for each strategy and one for each arm.
 
-    An arm's score is heat x sample(strategy) x sample(arm): time is only to be won where it is spent, a strategy that
-    pays somewhere is likely to pay elsewhere, and an arm that never paid fades. Everything is a function of the
-    outcomes told to it, in order, and of the stream given to `choose`.
+    An arm's score is promise x sample(strategy) x sample(arm): time is only to be won where it is spent and not needed,
+    a strategy that pays somewhere is likely to pay elsewhere, and an arm that never paid fades. All is a function of
+    the outcomes told to it, in order, and of the stream given to `choose`.
     """
 
     _strategies: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
@@ -34,14 +34,14 @@ class Bandit:
             counts[0] += reward
             counts[1] += 1.0 - reward
 
-    def choose(self, arms: Iterable[Arm], heat: Mapping[int, float], rng: random.Random) -> Arm | None:
-        """The arm to try next; None when there is none. `heat` is the share of time of each block."""
+    def choose(self, arms: Iterable[Arm], promise: Mapping[int, float], rng: random.Random) -> Arm | None:
+        """The arm to try next; None when there is none. `promise` is what each block may win."""
         best, best_score = None, -1.0
         strategies: dict[str, float] = {}
         for arm in sorted(arms):
             if arm.strategy not in strategies:
                 strategies[arm.strategy] = _sample(self._strategies.get(arm.strategy), rng)
-            score = heat.get(arm.block, 0.0) * strategies[arm.strategy] * _sample(self._arms.get(arm), rng)
+            score = promise.get(arm.block, 0.0) * strategies[arm.strategy] * _sample(self._arms.get(arm), rng)
             if score > best_score:
                 best, best_score = arm, score
         return best

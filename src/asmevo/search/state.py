@@ -14,6 +14,8 @@ from asmevo.search.randomness import stream
 from asmevo.search.settings import Settings
 from asmevo.store import Attempt, Commit, Status
 
+WORTHY = 0.01
+"""Gain of a commit, as a share, that earns the full reward."""
 SIDEWAYS = 0.3
 """Probability with which a candidate exactly as fast as the working point takes its place: all analyses begin anew."""
 TRIM = "trim"
@@ -95,8 +97,9 @@ class State:
         self.quiet += 1
         if commit:
             self.commits.append(commit)
+            gain = 1.0 - commit.microseconds / self.best.microseconds
             self.best = self.point = Node(attempt.ordinal, commit.microseconds)
-            self.quiet, reward = 0, 1.0
+            self.quiet, reward = 0, min(1.0, 0.3 + gain / WORTHY)
             self.proposals.clear()
         elif attempt.status is Status.ADMITTED and attempt.microseconds is not None and self._accepts(attempt):
             reward = 0.5 if attempt.microseconds < self.point.microseconds else 0.0

@@ -1,7 +1,18 @@
 """Strategies: proposers of edits. They know the machine's rules, and nothing of the gate."""
 
+from asmevo.strategies.bench import copies_of, headroom
 from asmevo.strategies.catalogue import STRATEGIES, strategies_named
 from asmevo.strategies.context import Analyses, Analyst, Context
 from asmevo.strategies.proposal import Proposal, Strategy
 
-__all__ = ["STRATEGIES", "Analyses", "Analyst", "Context", "Proposal", "Strategy", "strategies_named"]
+__all__ = [
+    "STRATEGIES",
+    "Analyses",
+    "Analyst",
+    "Context",
+    "Proposal",
+    "Strategy",
+    "copies_of",
+    "headroom",
+    "strategies_named",
+]

@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterator, Sequence
 
 from asmevo.edit import Edit, Insert, apply_all
-from asmevo.program import Program, control_kind
-from asmevo.strategies.bench import address_of, paced
+from asmevo.program import control_kind
+from asmevo.strategies.bench import address_of, proposal
 from asmevo.strategies.context import Context
 from asmevo.strategies.cost import size_of
 from asmevo.strategies.proposal import Proposal
@@ -31,15 +31,13 @@ class Align:
     name = "align"
 
     def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
-        now = paced(context, context.program)
-        found: list[tuple[int, int, Program, Edit]] = []
+        found: list[Proposal] = []
         for edit in (*_in_front(context), *_inside(context)):
             program = apply_all(context.program, [edit])
-            found.append((paced(context, program), len(found), program, edit))
-        for clocks, _, program, edit in sorted(found, key=lambda one: one[:2]):
-            if clocks < now and context.analyses.placer.is_right(program):
-                note = f"{len(edit.to_json()['text'])} nops for alignment, paced {now} to {clocks} clocks"
-                yield Proposal((edit,), note, context.window)
+            found.append(proposal(context, program, [edit], f"{len(edit.to_json()['text'])} nops for alignment"))
+        for one in sorted(found, key=lambda one: -one.gain):
+            if one.gain > 0 and context.analyses.placer.is_right(apply_all(context.program, one.edits)):
+                yield one
 
 
 def _in_front(context: Context) -> Iterator[Edit]:

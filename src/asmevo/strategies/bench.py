@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from asmevo.edit import Edit
 from asmevo.program import Block, Line, Program, control_kind
 from asmevo.strategies.context import Context
 from asmevo.strategies.cost import size_of
 from asmevo.strategies.pace import late_flags, table_of
+from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.stretch import stretch_of
 from asmevo.strategies.task import ENDS, FREE, Task, TaskMaker
 
@@ -75,9 +77,37 @@ def paced(context: Context, program: Program) -> int:
     return analyst.pace.clocks(table_of(costs), np.arange(len(costs)), np.concatenate(late), rounds)
 
 
+def proposal(context: Context, program: Program, edits: Sequence[Edit], what: str) -> Proposal:
+    """A proposal of edits that make `program`, with what the pace says of it."""
+    now = context.analyses.remember(("paced", context.block.number), lambda: paced(context, context.program))
+    then = paced(context, program)
+    note = f"{what}, paced {now} to {then} clocks"
+    return Proposal(tuple(edits), note, context.window, (now - then) / max(1, now))
+
+
+def headroom(context: Context) -> float:
+    """Share of the clocks of the block, or of its loop, that its busiest unit does not need."""
+    analyst, program, own = context.analyses.analyst, context.program, context.block
+    numbers, rounds = stretch_of(program, own, context.heat)
+    blocks = [program.blocks[n] for n in numbers] if rounds > 1 else [own]
+    costs = [analyst.costs.of(line.instruction) for b in blocks for line in program.lines[b.first : b.last]]
+    busy = [sum(unit) for unit in zip(*((c.port, c.matrix, c.lds, c.path, c.memory) for c in costs), strict=True)]
+    needed = max(*busy, len(costs) * analyst.costs.chip.issue_clk)
+    late = np.zeros(len(costs), np.bool_)
+    clocks = analyst.pace.clocks(table_of(costs), np.arange(len(costs)), late, rounds)
+    return max(0.0, 1.0 - needed / max(1, clocks))
+
+
 def _late(boundary: int, program: Program, block: Block) -> NDArray[np.bool_]:
     sizes = np.array([size_of(line) for line in program.lines[block.first : block.last]], np.int64)
     return late_flags(sizes, address_of(program, block.first), boundary)
+
+
+def copies_of(program: Program, block: Block, heat: Mapping[int, float]) -> set[int]:
+    """Numbers of the blocks of the same loop that are alike, the block itself among them."""
+    numbers, rounds = stretch_of(program, block, heat)
+    others = {n for n in numbers if rounds > 1 and alike(program, program.blocks[n], block)}
+    return others | {block.number}
 
 
 def alike(program: Program, a: Block, b: Block) -> bool:

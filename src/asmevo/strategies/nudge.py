@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from asmevo.edit import Edit
-from asmevo.strategies.bench import Bench, paced
+from asmevo.strategies.bench import Bench, proposal
 from asmevo.strategies.context import Context
 from asmevo.strategies.improve import climb, random_move
 from asmevo.strategies.placement import spaced
@@ -36,13 +36,13 @@ class Nudge:
         steps = bench.affordable(rng.choice(STEPS))
         best = climb(bench.task, bench.present, bench.clocks, rng, steps)
         if bench.clocks(best) < now:
-            yield from _proposals(context, bench, best, now)
+            yield from _proposals(context, bench, best)
         moves = {tuple(random_move(bench.task, bench.present, rng)) for _ in range(SINGLES)} - {bench.present}
         for order in sorted(moves, key=lambda order: (bench.clocks(order), order)):
-            yield from _proposals(context, bench, order, now)
+            yield from _proposals(context, bench, order)
 
 
-def _proposals(context: Context, bench: Bench, order: Sequence[int], now: int) -> Iterator[Proposal]:
+def _proposals(context: Context, bench: Bench, order: Sequence[int]) -> Iterator[Proposal]:
     contents = {context.block.number: bench.task.ids(order)}
     for n in bench.copies:
         if bench.tasks[n].is_order(order):
@@ -50,7 +50,7 @@ def _proposals(context: Context, bench: Bench, order: Sequence[int], now: int) -
     result = spaced(context.analyses, contents)
     if result and result[1]:
         program, edits = result
-        yield Proposal(edits, f"{_what(edits)}, paced {now} to {paced(context, program)} clocks", context.window)
+        yield proposal(context, program, edits, _what(edits))
 
 
 def _what(edits: Sequence[Edit]) -> str:

@@ -20,6 +20,8 @@ class Proposal:
     """For humans: what changes, where and why it should pay."""
     window: tuple[int, int]
     """First and last line id of the code it aims at."""
+    gain: float = 1.0
+    """Share of the clocks around the block that the strategy's own bound says it saves; only ranks proposals."""
 
 
 class Strategy(Protocol):

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 
-from asmevo.edit import Edit
 from asmevo.strategies.arrange import Item
-from asmevo.strategies.bench import Bench, paced
+from asmevo.strategies.bench import Bench, proposal
 from asmevo.strategies.context import Context
 from asmevo.strategies.improve import climb
 from asmevo.strategies.placement import spaced, with_waits
@@ -19,7 +18,7 @@ from asmevo.strategies.task import free_task
 
 SPREADS = (None, 0, 10, 40, 120, 400)
 """Clocks by which list-scheduling priorities are perturbed; None starts from the present order."""
-STARTS = 4
+STARTS = 3
 """How many of them are tried in one go."""
 STEPS = 1500
 """Moves of the local search from each starting order."""
@@ -36,18 +35,16 @@ class Reschedule:
     name = "reschedule"
 
     def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
-        bench = Bench(context, partial(free_task, pin_memory=rng.random() < 0.5), fetch=False)
-        if len(bench.task.lines) < 3:
-            return
-        now = paced(context, context.program)
-        ideas = self._ideas(context, bench, rng)
-        while batch := list(islice(ideas, BATCH)):
-            for clocks, edits in sorted(batch, key=lambda idea: idea[0]):
-                if clocks < now:
-                    yield Proposal(edits, f"new schedule, paced {now} to {clocks} clocks", context.window)
+        for pin_memory in rng.sample((False, True), 2):
+            bench = Bench(context, partial(free_task, pin_memory=pin_memory), fetch=False)
+            if len(bench.task.lines) < 3:
+                return
+            ideas = self._ideas(context, bench, rng)
+            while batch := list(islice(ideas, BATCH)):
+                yield from sorted((idea for idea in batch if idea.gain > 0), key=lambda idea: -idea.gain)
 
-    def _ideas(self, context: Context, bench: Bench, rng: random.Random) -> Iterator[tuple[int, tuple[Edit, ...]]]:
-        """Placed orders with their pace."""
+    def _ideas(self, context: Context, bench: Bench, rng: random.Random) -> Iterator[Proposal]:
+        """Orders that the local search made, with waits and nops."""
         height = heights(bench.task)
         present = bench.clocks(bench.present)
         for spread in rng.sample(SPREADS, STARTS):
@@ -59,8 +56,7 @@ class Reschedule:
                 continue
             result = spaced(context.analyses, contents) if (contents := _placed(context, bench, order)) else None
             if result and result[1]:
-                program, edits = result
-                yield paced(context, program), edits
+                yield proposal(context, *result, "new schedule")
 
 
 def _placed(context: Context, bench: Bench, order: Sequence[int]) -> dict[int, list[Item]]:

@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from asmevo.edit import Delete, Edit, Insert, Replace, apply_all
-from asmevo.program import Program, control_kind
+from asmevo.program import control_kind
 from asmevo.strategies.arrange import Item
-from asmevo.strategies.bench import paced
+from asmevo.strategies.bench import proposal
 from asmevo.strategies.context import Analyses, Context
 from asmevo.strategies.copies import propagations
 from asmevo.strategies.invariants import invariant_lines, texts
@@ -79,7 +79,7 @@ def _fewer_nops(context: Context) -> Iterator[Proposal]:
     items: list[Item] = [line.id for line in context.lines if control_kind(line.instruction) != "nop"]
     result = spaced(context.analyses, {context.block.number: items})
     if result and result[1]:
-        yield Proposal(result[1], _note(context, result[0], "nops as short as spacing allows"), context.window)
+        yield proposal(context, *result, "nops as short as spacing allows")
 
 
 def _proposal(context: Context, edits: Sequence[Edit], what: str) -> Iterator[Proposal]:
@@ -88,7 +88,7 @@ def _proposal(context: Context, edits: Sequence[Edit], what: str) -> Iterator[Pr
     analyses = Analyses(program, context.analyses.analyst)
     if not analyses.analyst.too_close(program):
         if context.analyses.placer.is_right(program):
-            yield Proposal(tuple(edits), _note(context, program, what), context.window)
+            yield proposal(context, program, edits, what)
         return
     block = program.blocks[context.block.number]
     contents: Mapping[int, Sequence[Item]] = {
@@ -96,8 +96,4 @@ def _proposal(context: Context, edits: Sequence[Edit], what: str) -> Iterator[Pr
     }
     result = spaced(analyses, contents)
     if result and context.analyses.placer.is_right(result[0]):
-        yield Proposal((*edits, *result[1]), _note(context, result[0], what), context.window)
-
-
-def _note(context: Context, program: Program, what: str) -> str:
-    return f"{what}, paced {paced(context, context.program)} to {paced(context, program)} clocks"
+        yield proposal(context, result[0], (*edits, *result[1]), what)

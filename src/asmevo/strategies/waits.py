@@ -10,11 +10,10 @@ from asmevo.isa.wait import Wait, parse_wait
 from asmevo.program import Block, Line, control_kind
 from asmevo.program.outstanding import facts
 from asmevo.strategies.arrange import Item
-from asmevo.strategies.bench import alike, paced
+from asmevo.strategies.bench import copies_of, proposal
 from asmevo.strategies.context import Context
 from asmevo.strategies.placement import spaced, with_waits
 from asmevo.strategies.proposal import Proposal
-from asmevo.strategies.stretch import stretch_of
 from asmevo.strategies.task import FREE
 
 
@@ -29,7 +28,8 @@ class Waits:
     name = "waits"
 
     def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
-        blocks = _with_copies(context)
+        numbers = copies_of(context.program, context.block, context.heat)
+        blocks = [context.program.blocks[n] for n in sorted(numbers)]
         present = {b.number: [line.id for line in _lines(context, b)] for b in blocks}
         waits = [line for b in blocks for line in _lines(context, b) if control_kind(line.instruction) == "waitcnt"]
         yield from _proposal(context, _replaced(context, blocks), "every wait right before its first need")
@@ -44,13 +44,6 @@ class Waits:
             contents = {n: _changed(ids, {line.id: value}) for n, ids in present.items() if line.id in ids}
             what = "drop a wait for nothing" if value.is_noop else f"`{line.instruction}` relaxed to `{value}`"
             yield from _proposal(context, contents, what)
-
-
-def _with_copies(context: Context) -> list[Block]:
-    """The block and those of its loop that are alike."""
-    numbers, rounds = stretch_of(context.program, context.block, context.heat)
-    blocks = [context.program.blocks[n] for n in numbers] if rounds > 1 else [context.block]
-    return [b for b in blocks if alike(context.program, b, context.block)]
 
 
 def _lines(context: Context, block: Block) -> Sequence[Line]:
@@ -105,6 +98,4 @@ def _merges(context: Context, rng: random.Random) -> Iterator[Proposal]:
 def _proposal(context: Context, contents: dict[int, list[Item]], what: str) -> Iterator[Proposal]:
     result = spaced(context.analyses, contents) if contents else None
     if result and result[1]:
-        program, edits = result
-        now, then = paced(context, context.program), paced(context, program)
-        yield Proposal(edits, f"{what}, paced {now} to {then} clocks", context.window)
+        yield proposal(context, *result, what)
