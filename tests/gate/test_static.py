@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asmevo.edit import Delete, Edit, Insert, Reorder, Replace, apply_all
-from asmevo.gate.static import StaticBaseline, static_check
+from asmevo.gate.static import StaticBaseline, discharge, static_check
 from asmevo.verdict import Check, Severity, Verdict
 from programs import program_from_text
 
@@ -329,6 +329,20 @@ def test_a_load_to_another_register_keeps_the_place_of_k0s():
 def test_an_unmatched_access_does_not_hide_an_error():
     found = check(EXCHANGE, Insert(2, "ds_read_b32 v9, v5"), Delete((1,)))
     assert found.verdict is Verdict.REFUTED and unmatched(found) and errors(found)
+    assert discharge(found, frozenset({0})) is found
+
+
+def test_a_proof_discharges_accesses_of_its_blocks_and_nothing_else():
+    text = EXCHANGE.replace("s_endpgm", "s_cbranch_scc0 out\nds_read_b32 v8, v1\nout:\ns_endpgm")
+    found = check(text, Replace(4, "ds_read_b32 v3, v6"), Insert(8, "ds_read_b32 v9, v1"))
+    assert found.facts["unmatched_blocks"] == [0, 1]
+    for some in (frozenset[int](), frozenset({0}), frozenset({1, 2})):
+        assert discharge(found, some) is found
+    done = discharge(found, frozenset({0, 1, 2}))
+    assert (done.verdict, done.facts["proved_blocks"]) == (Verdict.TESTED, [0, 1])
+    assert errors(done) == [] and len(done.findings) == len(found.findings)
+    flow = check(text, Replace(7, "s_nop 0"))
+    assert flow.verdict is Verdict.UNKNOWN and discharge(flow, frozenset(range(9))) is flow
 
 
 REMOVED = """

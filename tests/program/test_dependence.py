@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from asmevo.isa import effects, names
 from asmevo.isa.registers import SCC
-from asmevo.program.dependence import DependenceGraph, dependence_graph
+from asmevo.program.dependence import DependenceGraph, dependence_graph, memory_order
+from asmevo.program.memory import Memory, access
 from asmevo.verdict import UnsupportedError
 from programs import program_from_text
 
@@ -260,3 +261,42 @@ def test_any_order_of_the_graph_computes_the_same(lines: list[str], random):
     before, after = execute(lines), execute([lines[i] for i in order])
     before.pop(SCC, None), after.pop(SCC, None)
     assert before == after
+
+
+ACCESSES = (
+    "ds_read_b32 v1, v0",
+    "ds_write_b32 v0, v1",
+    "global_load_dword v2, v0, s[4:5]",
+    "global_store_dword v0, v2, s[4:5]",
+    "global_load_dword v2, v0, s[4:5] sc1",
+    "flat_load_dword v3, v[4:5]",
+    "flat_store_dword v[4:5], v3",
+    "s_load_dword s8, s[4:5], 0x0",
+    "scratch_store_dword off, v3, s9",
+    "v_mov_b32_e32 v6, 0",
+)
+
+
+@given(st.lists(st.sampled_from(ACCESSES), min_size=1, max_size=10), st.data())
+def test_kept_accesses_are_ordered_wherever_they_conflict(texts: list[str], data: st.DataObject):
+    """Through pairs of kept accesses alone; and no others are."""
+    lines = program_from_text("\n".join([*texts, "s_endpgm"])).lines[:-1]
+    kept = data.draw(st.sets(st.sampled_from([line.id for line in lines])))
+    found = [access(line.instruction) for line in lines]
+    pairs = memory_order(lines, kept)
+    ordered = {(a, b) for a, b in pairs}
+    for middle in range(len(lines)):
+        into = [a for a, b in ordered if b == middle]
+        out = [b for a, b in ordered if a == middle]
+        ordered |= {(a, b) for a in into for b in out}
+    for b in range(len(lines)):
+        for a in range(b):
+            first, second = found[a], found[b]
+            if first is None or second is None or not {a, b} <= kept:
+                assert (a, b) not in ordered
+                continue
+            writes = [x.writes | (Memory.GLOBAL if x.ordered else Memory.NONE) for x in (first, second)]
+            if first.touched & second.touched & (writes[0] | writes[1]):
+                assert (a, b) in ordered, (texts[a], texts[b])
+            else:
+                assert (a, b) not in pairs, "nothing keeps two reads in order"

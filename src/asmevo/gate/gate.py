@@ -16,7 +16,7 @@ from asmevo.gate.differential import differential
 from asmevo.gate.proof import ProofStage
 from asmevo.gate.report import Report
 from asmevo.gate.resources import resources
-from asmevo.gate.static import static_check
+from asmevo.gate.static import StaticBaseline, discharge
 from asmevo.launch import Launch
 from asmevo.program import Program, recover
 from asmevo.verdict import Check, Finding, Severity, UnsupportedError, UsageError, Verdict
@@ -47,7 +47,7 @@ class Gate:
         self.program = recover(self.k0, kernel)
         self.launches = tuple(launches)
         self._kernel, self._device, self._limits = kernel, device, limits or RunLimits()
-        self._proof = ProofStage(self.program)
+        self._static, self._proof = StaticBaseline(self.program), ProofStage(self.program)
         self._baseline: Baseline | Check | None = None
 
     def examine(self, candidate: bytes, k0: Program | None = None, edits: Sequence[Edit] | None = None) -> Report:
@@ -64,11 +64,17 @@ class Gate:
         checks = [check]
         if candidate is None:
             return checks
-        for stage in (resources, static_check):
-            checks.append(_guarded(stage.__name__, stage, self.program, candidate.program))
-            if not checks[-1].verdict.admitted:
-                return checks
+        checks.append(_resources(self.program, candidate.program))
+        if not checks[-1].verdict.admitted:
+            return checks
+        static = self._static.check(candidate.program)
+        if not static.verdict.admitted and not static.facts.get("unmatched_blocks"):
+            return [*checks, static]
         check, proofs = self._proof.check(candidate.program)
+        static = discharge(static, frozenset(p.block for p in proofs if p.proved))
+        checks.append(static)
+        if not static.verdict.admitted:
+            return checks
         checks.append(check)
         if not check.verdict.admitted:
             return checks
@@ -98,11 +104,11 @@ class Gate:
         return certificate(self.k0, obj, edits, self.launches, report, self._device.describe(), self._kernel)
 
 
-def _guarded(name: str, stage: Any, k0: Program, candidate: Program) -> Check:
+def _resources(k0: Program, candidate: Program) -> Check:
     try:
-        return stage(k0, candidate)
+        return resources(k0, candidate)
     except UnsupportedError as error:
-        return _unknown(name.removesuffix("_check"), str(error))
+        return _unknown("resources", str(error))
 
 
 def _unknown(name: str, message: str) -> Check:

@@ -204,6 +204,20 @@ def _disputed(hazards: Iterable[Hazard]) -> Iterator[Finding]:
         yield Finding(f"hazard.{h.rule.name}", message, severity, h.consumer, _hazard_facts(h))
 
 
+def discharge(check: Check, proved: frozenset[int]) -> Check:
+    """The outcome of the stage once blocks with these numbers are proved to access memory as K0 does.
+
+    Where nothing else was undecided, `order.unmatched_access` in those blocks becomes a note, and the verdict TESTED.
+    """
+    blocks = check.facts.get("unmatched_blocks", ())
+    if check.verdict is not Verdict.UNKNOWN or not blocks or not proved.issuperset(blocks):
+        return check
+    findings = tuple(
+        replace(f, severity=Severity.NOTE) if f.rule == "order.unmatched_access" else f for f in check.findings
+    )
+    return Check(check.name, Verdict.TESTED, findings, {**check.facts, "unmatched_blocks": [], "proved_blocks": blocks})
+
+
 def static_check(k0: Program, candidate: Program) -> Check:
     """The static stage on one candidate; whoever checks several keeps a `StaticBaseline`."""
     return StaticBaseline(k0).check(candidate)
