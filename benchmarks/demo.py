@@ -7,8 +7,8 @@ speed of the simulator on the FP8 GEMM at 1024 x 1024 x 1024 against numpy's flo
 process.
 
 JSON: `kernels` with `name`, `instructions`, `roundtrip_identical`, `max_error` (largest absolute difference to numpy's
-float64 result rounded to bf16, over all launches), `k0_us` and `best_us` (modelled), `speedup`, `verdict`, `attempts`,
-`attempts_per_s`; `gemm_gflop_per_cpu_s`; `gemm_ratio_to_numpy`.
+float64 result rounded to bf16, over all launches), `agrees` (all within the recipe's tolerance), `k0_us` and `best_us`
+(modelled), `speedup`, `verdict`, `attempts`, `attempts_per_s`; `gemm_gflop_per_cpu_s`; `gemm_ratio_to_numpy`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from asmevo.codeobject import CodeObject
 from asmevo.device import Device, RunLimits, simulator
 from asmevo.device.simulated import SimDevice
-from asmevo.launch import BlockScaledGemm, Launch, build_image, load_launches
+from asmevo.launch import BlockScaledGemm, Comparison, Launch, build_image, load_launches
 from asmevo.program import rebuild, recover
 from asmevo.report import basis_text, figure, gain_text, summary_text, table, time_text
 from asmevo.search import RunSummary, Settings, Update, start
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     say(f"optimized objects and their certificates: {options.out}/*/best.co, certificate.json")
     if options.json:
         print_json({"kernels": results, "gemm_gflop_per_cpu_s": speed, "gemm_ratio_to_numpy": ratio})
-    return 0
+    return 0 if all(result["roundtrip_identical"] and result["agrees"] for result in results) else 1
 
 
 def say(text: str) -> None:
@@ -95,7 +95,7 @@ def optimized(example: Example, device: Device, settings: Settings, folder: Path
     identical = rebuild(program) == data
     say(f"\n{example.name}: {example.path.name}")
     say(f"  {len(program.lines)} instructions; rebuilt without an edit: {'identical' if identical else 'DIFFERENT'}")
-    error = max(agreement(example, obj, device))
+    comparisons = agreement(example, obj, device)
     if folder.exists():
         shutil.rmtree(folder)  # what an earlier demo left
     say(f"  searching: {settings.attempts} candidates, at most {settings.seconds:g} s")
@@ -103,13 +103,15 @@ def optimized(example: Example, device: Device, settings: Settings, folder: Path
     say("  " + summary_text(summary).replace("\n", "\n  "))
     if summary.interrupted:
         raise KeyboardInterrupt
-    return row(example, len(program.lines), identical, error, summary)
+    return row(example, len(program.lines), identical, max(c.max_abs for c in comparisons), summary) | {
+        "agrees": all(c.within for c in comparisons)
+    }
 
 
-def agreement(example: Example, obj: CodeObject, device: Device) -> list[float]:
-    """Runs K0 on every launch and says how it agrees with numpy; the largest absolute error of each."""
+def agreement(example: Example, obj: CodeObject, device: Device) -> list[Comparison]:
+    """Runs K0 on every launch and says how it agrees with numpy."""
     module = device.load(obj.data)
-    errors: list[float] = []
+    comparisons: list[Comparison] = []
     for launch in example.launches:
         image = build_image(launch, obj)
         outcome = device.run(module, launch, image, limits=RunLimits(seconds=120.0))
@@ -118,8 +120,8 @@ def agreement(example: Example, obj: CodeObject, device: Device) -> list[float]:
         assert launch.recipe is not None
         comparison = launch.recipe.expectation().compare(image)
         say(f"  {launch.name:12} {comparison}")
-        errors.append(comparison.max_abs)
-    return errors
+        comparisons.append(comparison)
+    return comparisons
 
 
 def commits(update: Update) -> None:

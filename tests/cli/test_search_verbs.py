@@ -74,6 +74,17 @@ def test_resume_goes_on_with_a_larger_budget(runs, finished):
     assert lines[-1]["source"] == "modelled" and lines[-1]["chip"] == "mi300x"
 
 
+def test_show_prints_what_was_written(runs, finished):
+    facts = json.loads(runs("show", finished, "--json"))
+    assert facts["result"]["sha256"] == hashlib.sha256((finished / "best.co").read_bytes()).hexdigest()
+    assert "result (attempt" in runs("show", finished)
+
+
+def test_a_run_of_other_tools_is_not_gone_on_with(fails, finished, monkeypatch):
+    monkeypatch.setattr("asmevo.search.session.tools", lambda: {"llvm": "21.0.0"})
+    assert "21.0.0 now" in fails(2, "resume", finished)
+
+
 def test_a_folder_that_is_taken(fails, finished, fp8_gemm_path):
     sentence = fails(2, "optimize", fp8_gemm_path, "-l", LAUNCH, "-n", "1", "--out", finished)
     assert "already holds a run" in sentence

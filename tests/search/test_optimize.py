@@ -100,6 +100,9 @@ def test_edits_that_do_not_pay_are_dropped(tmp_path: Path) -> None:
     assert kinds.count("reorder") < untrimmed.count("reorder")
     assert kinds.count("delete") == untrimmed.count("delete")
     assert attempts[summary.best_ordinal].microseconds == summary.best_microseconds <= last.microseconds
+    again = Rig(tmp_path / "run")
+    assert again.run(strategies=strategies).best_ordinal == summary.best_ordinal
+    assert again.gate.examined == [], "a finished run has nothing left to examine"
 
 
 def test_nothing_found_is_reported_as_nothing(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def run(
 ) -> int:
     """Execute launches on the simulator and compare with numpy where the launch has a recipe.
 
-    Exit code 1 when a result differs from the reference, 4 when the kernel does not end as it should, 3 when the device
-    gave no answer.
+    Results without a reference have no verdict. Exit code 1 when a result differs from the reference, 4 when the kernel
+    does not end as it should, 3 when the device gave no answer.
     """
     obj, launches = read_object(k0), read_launches(launch)
     results: list[dict[str, Any]] = []
@@ -40,12 +40,13 @@ def run(
             results.append(execution_facts(one, outcome, image, agreement))
             if out is not None and outcome.done:
                 _save(out, one, image)
-    verdict = weakest(Verdict(result["verdict"]) for result in results)
-    facts = {"verdict": verdict.value, "launches": results}
+    judged = [Verdict(result["verdict"]) for result in results if result["verdict"]]
+    verdict = weakest(judged) if judged else None
+    facts = {"verdict": verdict and verdict.value, "launches": results}
     emit(facts, lambda: "\n".join(execution_text(result) for result in results), json)
     for result in results:
         require_done(result)
-    return verdict.exit_code
+    return verdict.exit_code if verdict else 0
 
 
 def _save(folder: Path, launch: Launch, image: MemoryImage) -> None:

@@ -20,7 +20,7 @@ def execution_facts(
     overrun = image.overrun() if outcome.done else ""
     return {
         "launch": launch.name,
-        "verdict": Verdict.REFUTED.value if overrun else _verdict(outcome, comparison).value,
+        "verdict": Verdict.REFUTED.value if overrun else _verdict(outcome, comparison),
         "overrun": overrun,
         "status": outcome.status.value,
         "fault": None if outcome.fault is None else asdict(outcome.fault) | {"facts": dict(outcome.fault.facts)},
@@ -31,10 +31,13 @@ def execution_facts(
     }
 
 
-def _verdict(outcome: Outcome, comparison: Comparison | None) -> Verdict:
+def _verdict(outcome: Outcome, comparison: Comparison | None) -> str | None:
+    """None where nothing was compared: that a launch ended is no evidence of what it computed."""
     if not outcome.done:
-        return Verdict.REFUTED if outcome.status in _FAILED else Verdict.UNKNOWN
-    return Verdict.TESTED if comparison is None or comparison.within else Verdict.REFUTED
+        return (Verdict.REFUTED if outcome.status in _FAILED else Verdict.UNKNOWN).value
+    if comparison is None:
+        return None
+    return (Verdict.TESTED if comparison.within else Verdict.REFUTED).value
 
 
 def execution_text(facts: dict[str, Any]) -> str:
@@ -46,7 +49,7 @@ def execution_text(facts: dict[str, Any]) -> str:
     if facts["fault"] is not None:
         return f"{head}\n  {facts['fault']['rule']}: {facts['fault']['message']}"
     if facts["reference"] is None:
-        return head
+        return f"{head}\n  not compared: the launch has no recipe, so no reference"
     return f"{head}\n  {Comparison(**facts['reference'])}"
 
 

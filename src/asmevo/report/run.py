@@ -37,6 +37,7 @@ def run_facts(store: Store, kernel: str | None = None) -> dict[str, Any]:
         "verdicts": dict(Counter(a.verdict.value for a in tried)),
         "strategies": _by_strategy(store, tried),
         "lineage": _lineage(store, program),
+        "result": _result(store, program),
         "files": sorted(p.name for p in store.folder.iterdir() if p.suffix in (".co", ".json")),
     }
 
@@ -76,6 +77,23 @@ def _lineage(store: Store, k0: Program) -> list[dict[str, Any]]:
     return out
 
 
+def _result(store: Store, k0: Program) -> dict[str, Any] | None:
+    """The object that the run has written last: the best commit, without edits that do not pay. None without one."""
+    stops = [event for event in store.events() if event.kind == "stop"]
+    if not stops or not stops[-1].facts["result"]:
+        return None
+    attempt = store.attempt(stops[-1].facts["result"])
+    edits = [from_json(edit) for step in store.chain(attempt.ordinal) for edit in step.edits]
+    return {
+        "attempt": attempt.ordinal,
+        "verdict": attempt.verdict.value,
+        "us": attempt.microseconds,
+        "sha256": attempt.candidate,
+        "edits": len(edits),
+        "diff": diff(k0, apply_all(k0, edits)),
+    }
+
+
 def run_text(facts: dict[str, Any]) -> str:
     """The run for a person: head, what each strategy did, and the lineage as a review would show it."""
     source, k0_us = facts["source"], facts["k0_us"]
@@ -100,7 +118,14 @@ def run_text(facts: dict[str, Any]) -> str:
             commit["diff"],
         ]
         before = commit["us"]
-    if facts["lineage"]:
+    if result := facts["result"]:
+        out += [
+            "",
+            f"result (attempt {result['attempt']}): {result['verdict']}, {time_text(result['us'], source)}, "
+            f"{gain_text(k0_us, result['us'])} against K0 with {result['edits']} edits",
+            result["diff"],
+        ]
+    elif facts["lineage"]:
         out += ["", f"in all  {time_text(before, source)}, {gain_text(k0_us, before)} against K0"]
     else:
         out.append("no admitted candidate was faster")

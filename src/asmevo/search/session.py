@@ -74,8 +74,15 @@ def _begun(folder: Path) -> bool:
 
 
 def resume(folder: Path, device: Device, settings: Settings, *, progress: Progress = silent) -> RunSummary:
-    """Go on with an interrupted or killed run; of the settings only the budgets may differ from the run's."""
+    """Go on with an interrupted or killed run; of the settings only the budgets may differ from the run's.
+
+    Raises `UsageError` when the tools are not those whose evidence the run holds.
+    """
     with Store.open(folder, time.time, write=True) as store:
+        was, now = store.run.versions, tools()
+        if changed := [f"{name} {was.get(name)} then, {now[name]} now" for name in now if was.get(name) != now[name]]:
+            message = f"The run rests on other tools ({', '.join(changed)}); install those, or start a new run."
+            raise UsageError(message)
         return _search(store, run_launches(store), device, settings, progress)
 
 

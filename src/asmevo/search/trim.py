@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from asmevo.edit import from_json
-from asmevo.search.draft import build
+from asmevo.search.draft import Built, build
 from asmevo.search.state import TRIM, Node
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt
@@ -16,25 +16,30 @@ def trim(bench: Workbench, wanted: Callable[[], bool], tell: Callable[[Attempt],
 
     A step is what one attempt added. Those that made their parent no faster by the threshold are candidates for
     dropping: all of them, then halves, and so on down to single ones. Every result is an attempt over K0 with all its
-    edits; where nothing can be dropped the best is returned as it is. Stops when it is no longer `wanted`.
+    edits, and one that was tried before, in this process or another, is not tried again; where nothing can be dropped
+    the best is returned as it is. Stops when it is no longer `wanted`.
     """
     best = bench.state.best
     assert best
     steps = list(bench.store.chain(best.ordinal))
     groups = [[step for step in steps if not _paid(bench, step)]]
-    budget = bench.state.settings.trims - sum(a.strategy == TRIM for a in bench.store.attempts())
-    while groups and budget > 0 and wanted():
+    known = {a.candidate: a for a in bench.store.attempts()}
+    budget = bench.state.settings.trims - sum(a.strategy == TRIM for a in known.values())
+    while groups and wanted():
         dropped = groups.pop(0)
         kept = [step for step in steps if step not in dropped]
         if not dropped or not kept:
             continue
-        done = _examine(bench, kept, f"drop {_listed(dropped)}")
-        if done is not None:
+        built = build(bench.k0, [from_json(edit) for step in kept for edit in step.edits])
+        done = known.get(built.sha256)
+        if done is None and not built.failure and budget > 0:
             budget -= 1
+            done = _examine(bench, kept, built, f"drop {_listed(dropped)}")
+            known[done.candidate] = done
             tell(done)
-            if done.microseconds is not None and done.microseconds <= best.microseconds:
-                steps, best = kept, Node(done.ordinal, done.microseconds)
-                continue
+        if done is not None and done.microseconds is not None and done.microseconds <= best.microseconds:
+            steps, best = kept, Node(done.ordinal, done.microseconds)
+            continue
         if len(dropped) > 1:
             groups += [dropped[len(dropped) // 2 :], dropped[: len(dropped) // 2]]
     return best
@@ -46,12 +51,9 @@ def _paid(bench: Workbench, step: Attempt) -> bool:
     return before is not None and step.microseconds < before * (1.0 - bench.state.settings.threshold)
 
 
-def _examine(bench: Workbench, steps: Sequence[Attempt], note: str) -> Attempt | None:
-    """Put K0 with these steps' edits through gate and timer; None when they do not apply or are nothing new."""
+def _examine(bench: Workbench, steps: Sequence[Attempt], built: Built, note: str) -> Attempt:
+    """Put K0 with these steps' edits through gate and timer."""
     edits = tuple(edit for step in steps for edit in step.edits)
-    built = build(bench.k0, [from_json(edit) for edit in edits])
-    if built.failure or built.sha256 in bench.state.candidates:
-        return None
     attempt = Attempt(bench.state.next_ordinal, 0, TRIM, note, edits, built.sha256)
     done, _ = bench.examine(attempt, built)
     return done
