@@ -21,6 +21,8 @@ _SCALAR = span(0, 108)  # SGPRs, flat_scratch, xnack_mask, VCC
 _VECTOR = span(VGPR_BASE, UNIT_COUNT - VGPR_BASE)
 _DGEMM = span(UNIT_COUNT, 1)
 """A unit that is no register, for the rules between any f64 matrix product and any f64 multiply-add."""
+_VSKIP = span(UNIT_COUNT + 1, 1)
+"""A unit that is no register, between `s_setvskip` and all that it may skip."""
 _HWREG_BASE = UNIT_COUNT + 8
 _HWREG = re.compile(r"hwreg\(\s*(\w+)")
 _HWREG_NUMBER = {
@@ -29,6 +31,7 @@ _HWREG_NUMBER = {
 }  # fmt: skip
 NOP_MAX = 15
 """Largest operand of `s_nop`, which has 4 bits; it gives one wait state more."""
+_MODE = span(_HWREG_BASE + _HWREG_NUMBER["HW_REG_MODE"], 1)
 _PASSES = {"xdl": (2, 4, 8, 16), "sgemm": (2, 8, 16)}
 
 
@@ -143,6 +146,8 @@ def _produced(instruction: Instruction, row: Row, writes: RegSet) -> Iterator[tu
         yield from _wide_store(instruction, row)
     if row.name.startswith("s_setreg"):
         yield "setreg", _hwreg(instruction)
+    if row.name == "s_setvskip":
+        yield "vskip", _VSKIP | _MODE
 
 
 def _consumed(instruction: Instruction, row: Row, writes: RegSet) -> Iterator[tuple[str, RegSet]]:
@@ -155,6 +160,9 @@ def _consumed(instruction: Instruction, row: Row, writes: RegSet) -> Iterator[tu
         yield from _memory_consumed(instruction, row, writes)
     if row.name.startswith(("s_setreg", "s_getreg")):
         yield "hwreg", _hwreg(instruction)
+        yield "skippable", _hwreg(instruction) & _MODE
+    if row.pipe in (Pipe.VALU, Pipe.MFMA, Pipe.VMEM, Pipe.LDS):
+        yield "skippable", _VSKIP
     if row.tags & {"m0_data", "lds_dma"} or "lds" in instruction.modifiers or row.name == "s_sendmsg":
         yield "m0_use", span(M0, 1)
 
@@ -207,8 +215,6 @@ def _valu_consumed(instruction: Instruction, row: Row, writes: RegSet) -> Iterat
     if row.name.startswith("v_permlane") and "swap" in row.name:
         yield "permlane_swap", (reads_all | writes) & _VECTOR
         yield "permlane_exec", EXEC
-    named = {operand.text for _, operand in uses if isinstance(operand, Word)}
-    yield "mask_zero", (VCC if "src_vccz" in named else 0) | (EXEC if "src_execz" in named else 0)
 
 
 def _memory_consumed(instruction: Instruction, row: Row, writes: RegSet) -> Iterator[tuple[str, RegSet]]:

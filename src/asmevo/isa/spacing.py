@@ -100,8 +100,6 @@ _PLAIN: tuple[_Plain, ...] = (
     ("exec_lane", "valu_exec", "lane_exec", 4, 4, _O, _E, _VALU),
     ("vgpr_readlane", "valu_vgpr", "lane_read", 1, 1, _O, _E, _VALU),
     ("vcc_div_fmas", "valu_sgpr", "div_fmas", 4, 4, _O, _E, "LLVM checkDivFMasHazards"),
-    ("mask_zero_operand", "valu_sgpr", "mask_zero", 5, 5, _O, _W, "gfx9 ISA documents, manually inserted wait states"),
-    ("mask_zero_operand", "valu_exec", "mask_zero", 5, 5, _O, _W, "gfx9 ISA documents, manually inserted wait states"),
     ("dot_read", "dot", "mem_read", 3, 3, _O, _E, "LLVM checkMAIVALUHazards"),
     ("dot_read", "dot", "valu_read", 3, 3, Relation.OTHER_OPCODE, _E, "LLVM checkMAIVALUHazards"),
     ("dot_read", "dot", "dot_ab", 3, 3, Relation.SAME_OPCODE, _E, "LLVM checkMAIVALUHazards"),
@@ -114,6 +112,7 @@ _PLAIN: tuple[_Plain, ...] = (
     ("wide_store_soffset", "wide_store_soffset", "vector_write", 1, 1, _O, _W, "LLVM PR 197267, unsettled"),
     ("m0_use", "salu_m0", "m0_use", 1, 1, _O, _N, "LLVM checkReadM0Hazards"),
     ("setreg", "setreg", "hwreg", 2, 2, _O, _E, "LLVM checkGetRegHazards, checkSetRegHazards"),
+    ("vskip", "vskip", "skippable", 2, 2, _O, _N, "gfx9 ISA documents, manually inserted wait states; none in LLVM"),
 )
 """Name, producer, consumer, states on gfx942, on gfx950, relation, severity, source."""
 
