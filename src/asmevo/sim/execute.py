@@ -13,11 +13,27 @@ from numpy.typing import NDArray
 
 from asmevo.isa import row_of
 from asmevo.sim.block import VECTOR_PIPES
+from asmevo.sim.deadlock import StallWatch, explain
 from asmevo.sim.entry import entry_state
 from asmevo.sim.executable import Executable
-from asmevo.sim.layout import ALL_DONE, COUNTERS, FAULTED, FAULTS, FULL, IDLE, LIMIT, MISSING, PARTIAL, TRACE_FULL
+from asmevo.sim.layout import (
+    ALL_DONE,
+    COUNTERS,
+    FAULTED,
+    FAULTS,
+    FULL,
+    IDLE,
+    LIMIT,
+    MISSING,
+    NEW_SLOT,
+    PARTIAL,
+    STALLED,
+    TRACE_FULL,
+)
 from asmevo.sim.results import Execution, Limits, WaveOrder
+from asmevo.sim.slots import resident_workgroups
 from asmevo.sim.traces import TraceCollector
+from asmevo.sim.waves import WaveView
 from asmevo.sim.worker import Entry, Shared, Worker, native_entry
 from asmevo.verdict import Finding, InputError
 
@@ -62,8 +78,9 @@ def execute(
     """Run workgroups of a launch on a memory image, which it changes.
 
     `workgroups` are linear numbers, x fastest; None runs the whole grid. They start in the order given, or the
-    other way round. Registers that the ABI does not define, LDS and scratch start as the image's poison byte in every
-    workgroup. One thread gives the same result every time; with more, the order of atomics depends on the machine.
+    other way round; the next one starts when one has ended, or when all that are under way only poll memory. Registers
+    that the ABI does not define, LDS and scratch start as the image's poison byte in every workgroup. One thread gives
+    the same result every time; with more, the order of atomics depends on the machine.
     """
     started = time.process_time()
     limits = limits or Limits()
@@ -74,6 +91,10 @@ def execute(
     if chosen.size and not (int(chosen.min()) >= 0 and int(chosen.max()) < total):
         raise InputError(f"A workgroup to run is not in the grid of {total}; give numbers from 0 to {total - 1}.")
     descriptor = executable.program.kernel.descriptor
+    entry = entry_state(descriptor, image.kernarg_address, launch.block, image.poison)
+    lds = descriptor.lds_size + launch.dynamic_lds
+    threads = max(1, min(threads, len(chosen)))
+    residents = limits.residents or resident_workgroups(len(entry.lanes), descriptor.vgpr_alloc, lds)
     shared = Shared(
         executable,
         launch.grid,
@@ -84,15 +105,12 @@ def execute(
         fill=image.poison * 0x01010101,
         trace=trace,
         wave_order=wave_order,
+        residents=-(-residents // threads),
     )
-    entry = entry_state(descriptor, image.kernarg_address, launch.block, image.poison)
-    lds = descriptor.lds_size + launch.dynamic_lds
     function = executable.cache.function("sim_run")
-    workers = [
-        Worker(executable, entry, image.data, image.base, shared, lds_bytes=lds)
-        for _ in range(max(1, min(threads, len(chosen))))
-    ]
-    drivers = [_Driver(executable, worker, native_entry(function.address)) for worker in workers]
+    workers = [Worker(executable, entry, image.data, image.base, shared, lds_bytes=lds) for _ in range(threads)]
+    watch = StallWatch(workers, limits.patience)
+    drivers = [_Driver(executable, worker, native_entry(function.address), watch) for worker in workers]
     if len(drivers) == 1:
         drivers[0].run()
     else:
@@ -109,6 +127,7 @@ class _Driver:
     executable: Executable
     worker: Worker
     enter: Entry
+    watch: StallWatch
     status: str = "done"
     fault: Finding | None = None
     finished: bool = False
@@ -128,6 +147,7 @@ class _Driver:
 
     def _step(self, reason: int) -> bool:
         if reason == ALL_DONE:
+            self.watch.ended(self.worker)
             return False
         if reason == MISSING:
             self.executable.compile(self.worker.get("request"), self.worker.get("variant"))
@@ -135,20 +155,30 @@ class _Driver:
             self.status, self.fault = "fault", self._finding()
         elif reason == LIMIT:
             self.status = "limit"
+        elif reason == NEW_SLOT:
+            self.worker.add_slot()
+        elif reason == STALLED:
+            self._stalled()
         else:
             assert reason == TRACE_FULL
             self.traces.add(self.worker.take_trace())
         return self.status == "done"
 
+    def _stalled(self) -> None:
+        if self.worker.shared.stop[0]:
+            self.status = "stopped"
+        elif self.watch.is_deadlock(self.worker):
+            self.status, self.fault = "deadlock", explain(self.executable, self.worker, self.enter)
+
     def _finding(self) -> Finding:
-        worker = self.worker
-        number = worker.current
-        chunk = self.executable.chunks[worker.wave(number, "chunk")]
-        line = self.executable.program.lines[chunk.first + worker.wave(number, "fault_at")]
-        kind = FAULTS[worker.wave(number, "fault")]
-        lane, address = worker.wave(number, "fault_lane"), worker.wave(number, "fault_address")
+        slot, number = self.worker.current
+        wave = WaveView(self.worker.slots.state(slot, number))
+        chunk = self.executable.chunks[wave.field("chunk")]
+        line = self.executable.program.lines[chunk.first + wave.field("fault_at")]
+        kind = FAULTS[wave.field("fault")]
+        lane, address = wave.field("fault_lane"), wave.field("fault_address")
         facts = {
-            "workgroup": worker.wave(number, "workgroup"),
+            "workgroup": wave.field("workgroup"),
             "wave": number,
             "lane": lane if lane >= 0 else None,
             "address": address & 0xFFFFFFFFFFFFFFFF,
@@ -188,7 +218,7 @@ def _account(executable: Executable, drivers: Sequence[_Driver], seconds: float)
             active.update(ids)
         else:
             active.update(line.id for line in part if row_of(line.instruction).pipe not in VECTOR_PIPES)
-    failed = next((d for d in drivers if d.status != "done"), drivers[0])
+    failed = next((d for d in drivers if d.status not in ("done", "stopped")), drivers[0])
     return Execution(
         failed.status,
         failed.fault,

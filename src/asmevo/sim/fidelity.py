@@ -65,7 +65,8 @@ LEDGER: tuple[Difference, ...] = (
     ),
     Difference(
         "wave order",
-        "a wave runs until it waits or ends, workgroups one after the other, from the first to the last or back",
+        "a wave runs until it waits, polls memory or ends; workgroups one after the other, from the first to the last "
+        "or back, another one early only when all that are under way poll",
         "any interleaving",
     ),
     Difference(

@@ -62,6 +62,8 @@ WAVE, _wave_end = _fields(
     phase="i32",  # RUNNING, WAITING or ENDED
     count="i64",  # instructions executed
     deadline="i64",  # count at which the wave yields to the others
+    polls="i64",  # weight of the polls of this turn since the last work
+    polling="i32",  # whether the last turn did nothing but poll
     fault="i32",  # 0 or a fault code
     fault_at="i32",  # instruction in the block
     fault_lane="i32",
@@ -85,15 +87,32 @@ WAVE_BYTES = -(-_wave_end // 64) * 64 + 64 * 5
 
 RUNNING, WAITING, ENDED = range(3)
 
-WORKER, WORKER_BYTES = _fields(
+SLOT, SLOT_BYTES = _fields(
     0,
     waves="ptr",  # pointers to the wave states, by number
     turns="ptr",  # the same pointers in the order in which waves have their turns
+    private="ptr",  # scratch memory of all waves
+    active="i32",  # whether a workgroup is under way
+)
+"""Room for one resident workgroup."""
+
+WORKER, WORKER_BYTES = _fields(
+    0,
+    slots="ptr",  # [slot_limit] SLOT
+    slot_count="i32",  # slots that have memory
+    slot_limit="i32",  # workgroups that the chip holds at once
+    residents="i32",  # workgroups under way
+    slot="i32",  # the one that runs
     wave_count="i32",
     current="i32",  # turn of the wave that runs
-    active="i32",  # whether a workgroup is under way
+    moved="i32",  # whether a wave came to a barrier or ended in this round
+    idle="i32",  # rounds, one workgroup after the other, in which nothing happened but polling
+    stepping="i32",  # return after every block
+    turn_over="i32",  # whether the wave that was stepped last has ended its turn
     request="i32",  # block that is not compiled yet
     variant="i32",
+    changes="i64",  # blocks that may have changed memory, and atomics that did
+    changes_seen="i64",  # `changes` at the end of the last round without progress
     flush="i32",  # f32 denormals are flushed
     limit="i64",  # instructions of a wave
     quantum="i64",
@@ -103,6 +122,7 @@ WORKER, WORKER_BYTES = _fields(
     successors="ptr",  # [blocks][2] i32
     lengths="ptr",  # [blocks] i32
     kinds="ptr",  # [blocks] i32
+    polls="ptr",  # [blocks] i32, see `asmevo.sim.polling`
     addresses="ptr",  # [blocks] i64, device address of the first instruction
     trace="ptr",  # i32 block numbers
     trace_used="i64",
@@ -125,8 +145,7 @@ WORKER, WORKER_BYTES = _fields(
     vgprs="i32",  # registers to fill
     agprs="i32",
     lds_bytes="i32",
-    private="ptr",  # scratch memory of all waves
-    private_bytes="i64",
+    private_bytes="i64",  # scratch memory of a workgroup
 )
 
 FALL, JUMP = 0, 1
@@ -134,8 +153,9 @@ FALL, JUMP = 0, 1
 NEXT, BARRIER, END, TRAP = range(4)
 """Kinds of blocks: what happens after the last instruction."""
 
-ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT = range(5)
-"""What the worker loop returns."""
+ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT, STALLED, NEW_SLOT, STEPPED = range(8)
+"""What the worker loop returns. STALLED: all resident workgroups only poll, and no other may start. NEW_SLOT: memory
+for one more workgroup is wanted. STEPPED: a wave has executed one block."""
 
 FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap")
 """Fault codes: kind of access that went wrong."""

@@ -245,7 +245,12 @@ class MemoryEmitter:
         rows = [self._row(d, instruction) for d in data]
         target = self._row(result, instruction) if result is not None else "null"
         arguments = (f"ptr {lanes.base}", f"ptr {lanes.offsets}", f"i64 {lanes.mask}", f"ptr {target}")
-        self.b.call("void", function, *arguments, *(f"ptr {r}" for r in rows))
+        changed = self.b.call("i64", function, *arguments, *(f"ptr {r}" for r in rows))
+        self._note(changed)
+
+    def _note(self, changed: str) -> None:
+        """Tell the scheduler whether an atomic changed memory: a wave that polls with atomics does not."""
+        self._extern("sim_note_change", "void", f"ptr {STATE}", f"i64 {changed}")
 
     def _atomic_function(self, row: MemoryRow, operands: int) -> str:
         """A function of this module that applies the row's meaning to each lane in turn, by compare and exchange."""
@@ -257,8 +262,9 @@ class MemoryEmitter:
         kind = f"i{bits}"
         parameters = {"base": "ptr", "offsets": "ptr", "lanes": "i64", "result": "ptr"}
         parameters |= {f"data{i}": "ptr" for i in range(operands)}
-        with self.r.module.function(name, "void", parameters, "nounwind ") as f:
+        with self.r.module.function(name, "i64", parameters, "nounwind ") as f:
             o = LaneAlgebra(f, 1)
+            changed = f.variable("i64", "0")
             with f.each_bit("%lanes") as lane:
                 offset = f.i64("and", f.load("i64", f.at("%offsets", lane, 8), 8), -bits // 8)
                 place = f.at("%base", offset)
@@ -267,14 +273,15 @@ class MemoryEmitter:
                 if wide:
                     values.append(_lane_value(f, "%data0", lane, bits, bits // 32))
                 typed = [o.as_float(v) if row.atomic_type.startswith("f") else v for v in values]
-                old = _exchange(f, o, row, place, kind, typed)
+                old, new = _exchange(f, o, row, place, kind, typed)
+                changed.update("or", _difference(f, kind, old, new))
                 with f.when(f.let("icmp ne ptr %result, null")):
                     target = f.at("%result", lane, 4)
                     f.store("i32", old if bits == 32 else f.cast("trunc", old, kind, "i32"), target, 4)
                     if bits == 64:
                         high = f.cast("trunc", f.i64("lshr", old, 32), "i64", "i32")
                         f.store("i32", high, f.at(target, 256), 4)
-            f.do("ret void")
+            f.do(f"ret i64 {changed.get()}")
         self._atomics[name] = name
         return name
 
@@ -314,7 +321,9 @@ class MemoryEmitter:
             self.r.pair(data.first + i) if bits == 64 else self.r.word(data.first + i)
             for i in range(0, data.count, bits // 32)
         ]
-        old = Value(_exchange(self.b, self.r.scalar, row, place, f"i{bits}", values), "i", bits, 1)
+        before, after = _exchange(self.b, self.r.scalar, row, place, f"i{bits}", values)
+        self._note(_difference(self.b, f"i{bits}", before, after))
+        old = Value(before, "i", bits, 1)
         if "glc" in instruction.modifiers:
             (self.r.set_pair if bits == 64 else self.r.set_word)(data.first, old)
 
@@ -336,8 +345,14 @@ def _lane_value(f: Builder, row: str, lane: str, bits: int, skip: int) -> Value:
     return Value(whole, "i", 64, 1)
 
 
-def _exchange(f: Builder, o: LaneAlgebra, row: MemoryRow, place: str, kind: str, data: list[Value]) -> str:
-    """Read, compute, compare and exchange until nobody came in between; gives the old value."""
+def _difference(f: Builder, kind: str, old: str, new: str) -> str:
+    """Bits in which two values differ, as i64."""
+    bits = f.op("xor", kind, old, new)
+    return bits if kind == "i64" else f.cast("zext", bits, kind, "i64")
+
+
+def _exchange(f: Builder, o: LaneAlgebra, row: MemoryRow, place: str, kind: str, data: list[Value]) -> tuple[str, str]:
+    """Read, compute, compare and exchange until nobody came in between; gives the old and the new value."""
     assert row.atomic is not None
     bits = int(kind[1:])
     first = f.load(kind, place, 1)
@@ -353,4 +368,4 @@ def _exchange(f: Builder, o: LaneAlgebra, row: MemoryRow, place: str, kind: str,
     ok = f.let(f"extractvalue {{ {kind}, i1 }} {pair}, 1")
     f.do(f"br i1 {ok}, label %{done}, label %{head}")
     f.start(done)
-    return old
+    return old, new.text

@@ -27,7 +27,11 @@ class Limits:
     instructions: int = 200_000_000
     """Instructions that one wave may execute."""
     quantum: int = 1_000_000
-    """Instructions after which a wave lets the others of its workgroup run, so that waves may wait for each other."""
+    """Instructions after which a wave lets the others run although it does not look as if it polled memory."""
+    patience: int = 1_000_000
+    """Instructions of each wave after which polling without any change of memory is a deadlock."""
+    residents: int | None = None
+    """Workgroups under way at once; None takes what an MI300X holds. Only used when workgroups wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,8 @@ class Execution:
     """The outcome of running some or all workgroups of a launch."""
 
     status: str
-    """`done`; `fault`: an access outside of memory or a trap; `limit`: a wave used up its instructions.
-
-    Waves cannot lock each other out at a barrier, since a wave that has ended does not count there; those that wait for
-    each other in memory run into the limit.
-    """
+    """`done`; `fault`: an access outside of memory or a trap; `limit`: a wave used up its instructions; `deadlock`: all
+    waves wait at barriers and in polling loops for what none of them will do."""
     fault: Finding | None
     instructions: int
     """Wave instructions executed."""

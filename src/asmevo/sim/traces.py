@@ -25,6 +25,10 @@ class TraceCollector:
             key = int(trace[start + 1]), -1 - int(trace[start])
             self._parts.setdefault(key, []).append(trace[start + 2 : end])
 
+    def blocks(self) -> dict[tuple[int, int], set[int]]:
+        """(workgroup, wave) to the numbers of the blocks it has executed."""
+        return {key: set(np.concatenate(parts).tolist()) for key, parts in self._parts.items()}
+
     def traces(self, chunks: Sequence[Chunk]) -> Iterator[WaveTrace]:
         """The path of each wave as ranges of lines, blocks that follow each other merged."""
         bounds = np.array([(c.first, c.last) for c in chunks], np.int32).reshape(-1, 2)

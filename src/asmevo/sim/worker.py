@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from asmevo.sim import layout
+from asmevo.sim import layout, polling
 from asmevo.sim.entry import EntryState
 from asmevo.sim.executable import Executable
-from asmevo.sim.layout import LANES, PANEL, PANEL_SLOTS, ROW, WAVE, WAVE_BYTES, WORKER, WORKER_BYTES
+from asmevo.sim.layout import PANEL, PANEL_SLOTS, ROW, WORKER, WORKER_BYTES
 from asmevo.sim.results import WaveOrder
 from asmevo.sim.runtime.addresses import OFFSETS
+from asmevo.sim.slots import Slots, aligned, cell
 
-_TYPES = {"i32": np.int32, "i64": np.int64, "ptr": np.uint64}
 _COPY_REGISTERS = 32
 """Registers of the longest accumulator, which MFMA may have to copy."""
 _TRACE_BLOCKS = 1 << 20
@@ -30,15 +31,8 @@ def native_entry(address: int) -> Entry:
     return cast(Entry, prototype(address))
 
 
-def aligned(size: int) -> NDArray[np.uint8]:
-    """Zeroed host memory aligned to 64 bytes."""
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size]
-
-
 class Worker:
-    """Runs workgroups one after the other; several workers share a list of them."""
+    """Runs workgroups; several workers share a list of them."""
 
     def __init__(
         self,
@@ -54,36 +48,29 @@ class Worker:
         waves = len(entry.lanes)
         blocks = len(executable.chunks)
         descriptor = executable.program.kernel.descriptor
-        self._private_size = descriptor.private_size
-        self.states = aligned(layout.GUARD + waves * WAVE_BYTES)
-        self.states[:] = shared.fill & 0xFF  # also what no register of the descriptor's covers
         self.context = aligned(WORKER_BYTES)
-        self.lds = aligned(-(-max(lds_bytes, 1) // ROW) * ROW)
         self.counts = np.zeros((layout.COUNTERS, blocks), np.int64)
         self.trace = np.zeros(_TRACE_BLOCKS if shared.trace else 0, np.int32)
         self._scratch = aligned(3 * OFFSETS)
         self._panels = aligned(PANEL_SLOTS * PANEL + _COPY_REGISTERS * ROW)
-        self._private = aligned(-(-waves * LANES * self._private_size // 64) * 64)
-        first = self.states.ctypes.data + layout.GUARD
-        self._pointers = np.array([first + n * WAVE_BYTES for n in range(waves)], np.uint64)
-        self._turns = self._pointers[::-1].copy() if shared.wave_order is WaveOrder.DESCENDING else self._pointers
         self._entry = entry
         self._memory = memory
-        for n in range(waves):
-            self._set_wave(n, "lds", self.lds.ctypes.data)
-            self._set_wave(n, "lds_size", lds_bytes)
-            self._set_wave(n, "image", memory.ctypes.data)
-            self._set_wave(n, "image_base", base)
-            self._set_wave(n, "image_size", len(memory))
-            self._set_wave(n, "offsets", self._scratch.ctypes.data)
-            self._set_wave(n, "panels", self._panels.ctypes.data)
-            self._set_wave(n, "private", self._private.ctypes.data + n * LANES * self._private_size)
-            self._set_wave(n, "private_size", self._private_size)
-            self._set_wave(n, "worker", self.context.ctypes.data)
+        descending = shared.wave_order is WaveOrder.DESCENDING
+        self.slots = Slots(
+            waves, lds_bytes, descriptor.private_size, shared.fill, shared.residents, descending=descending
+        )
+        self._wave_fields = {
+            "image": memory.ctypes.data,
+            "image_base": base,
+            "image_size": len(memory),
+            "offsets": self._scratch.ctypes.data,
+            "panels": self._panels.ctypes.data,
+            "worker": self.context.ctypes.data,
+        }
         agprs = max(0, descriptor.vgpr_alloc - descriptor.accum_offset)
         self._set(
-            waves=self._pointers.ctypes.data,
-            turns=self._turns.ctypes.data,
+            slots=self.slots.table.ctypes.data,
+            slot_limit=self.slots.most,
             wave_count=waves,
             flush=int(executable.options.flush),
             limit=shared.limit,
@@ -94,6 +81,7 @@ class Worker:
             successors=shared.successors.ctypes.data,
             lengths=shared.lengths.ctypes.data,
             kinds=shared.kinds.ctypes.data,
+            polls=shared.polls.ctypes.data,
             addresses=shared.addresses.ctypes.data,
             trace=self.trace.ctypes.data,
             trace_size=len(self.trace),
@@ -114,41 +102,42 @@ class Worker:
             fill=int(np.uint32(shared.fill).view(np.int32)),
             vgprs=min(descriptor.accum_offset, descriptor.vgpr_alloc),
             agprs=agprs,
-            lds_bytes=len(self.lds),
-            private=self._private.ctypes.data,
-            private_bytes=len(self._private),
+            lds_bytes=self.slots.lds_room,
+            private_bytes=self.slots.private_room,
         )
+        self.add_slot()
 
     @property
     def pointer(self) -> int:
         """Address of the context."""
         return self.context.ctypes.data
 
-    def _cell(self, memory: NDArray[np.uint8], field: layout.Field, start: int = 0) -> NDArray[Any]:
-        kind = _TYPES[field.type]
-        at = start + field.offset
-        return memory[at : at + np.dtype(kind).itemsize].view(kind)
+    def add_slot(self) -> None:
+        """Make room for one more resident workgroup."""
+        self._set(slot_count=self.slots.add(**self._wave_fields))
 
     def _set(self, **values: int) -> None:
         for name, value in values.items():
-            self._cell(self.context, WORKER[name])[0] = value
-
-    def _set_wave(self, number: int, name: str, value: int) -> None:
-        self._cell(self.states, WAVE[name], layout.GUARD + number * WAVE_BYTES)[0] = value
+            cell(self.context, WORKER[name])[0] = value
 
     def get(self, name: str) -> int:
         """A field of the context."""
-        return int(self._cell(self.context, WORKER[name])[0])
+        return int(cell(self.context, WORKER[name])[0])
 
     @property
-    def current(self) -> int:
-        """Number of the wave that runs."""
-        first = self.states.ctypes.data + layout.GUARD
-        return (int(self._turns[self.get("current")]) - first) // WAVE_BYTES
+    def current(self) -> tuple[int, int]:
+        """The slot and the number of the wave that runs."""
+        return self.get("slot"), self.slots.wave_at(self.get("current"))
 
-    def wave(self, number: int, name: str) -> int:
-        """A field of a wave's state."""
-        return int(self._cell(self.states, WAVE[name], layout.GUARD + number * WAVE_BYTES)[0])
+    @contextmanager
+    def traced(self) -> Generator[None]:
+        """Trace for a while, also in a run that is not traced."""
+        whole = self.trace
+        self.trace = whole if len(whole) else np.zeros(_TRACE_BLOCKS, np.int32)
+        self._set(trace=self.trace.ctypes.data, trace_size=len(self.trace), trace_used=0)
+        yield
+        self.trace = whole
+        self._set(trace=whole.ctypes.data, trace_size=len(whole))
 
     def take_trace(self) -> NDArray[np.int32]:
         """Empty the trace buffer: the block numbers executed since the last time."""
@@ -172,15 +161,19 @@ class Shared:
         fill: int,
         trace: bool,
         wave_order: WaveOrder,
+        residents: int,
     ) -> None:
         chunks = executable.chunks
         self.grid = grid
         self.workgroups = workgroups
         self.limit, self.quantum, self.fill, self.trace = limit, quantum, fill, trace
         self.wave_order = wave_order
+        self.residents = residents
+        """Most workgroups of one worker that are under way at once."""
         self.successors = np.array([c.successors for c in chunks], np.int32)
         self.lengths = np.array([c.last - c.first for c in chunks], np.int32)
         self.kinds = np.array([c.kind for c in chunks], np.int32)
+        self.polls = np.array([polling.weight(executable.instructions(n)) for n in range(len(chunks))], np.int32)
         start = code_address + executable.program.source.text.address
         self.addresses = np.array([start + o for o in executable.offsets] or [0], np.int64)
         self.next = np.zeros(1, np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asmevo.sim.ir import Module
-from asmevo.sim.runtime import accesses, addresses, crossbar, floatmode, functions, schedule
+from asmevo.sim.runtime import accesses, addresses, crossbar, floatmode, functions, residents, schedule
 
 
 def core_module(architecture: str) -> Module:
@@ -15,6 +15,7 @@ def core_module(architecture: str) -> Module:
     functions.define(module)
     floatmode.define(module, architecture)
     schedule.define(module)
+    residents.define(module)
     return module
 
 

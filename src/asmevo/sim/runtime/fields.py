@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asmevo.sim.ir import Builder
-from asmevo.sim.layout import WAVE, WORKER
+from asmevo.sim.layout import SLOT, WAVE, WORKER
 
 
 def wave_field(b: Builder, state: str, name: str) -> str:
@@ -26,3 +26,14 @@ def worker_field(b: Builder, worker: str, name: str) -> str:
 def set_worker_field(b: Builder, worker: str, name: str, value: str) -> None:
     field = WORKER[name]
     b.store(field.type, value, b.at(worker, field.offset), 4)
+
+
+def slot_field(b: Builder, slot: str, name: str) -> str:
+    """Load a field of a resident workgroup's slot."""
+    field = SLOT[name]
+    return b.load(field.type, b.at(slot, field.offset), 4)
+
+
+def set_slot_field(b: Builder, slot: str, name: str, value: str) -> None:
+    field = SLOT[name]
+    b.store(field.type, value, b.at(slot, field.offset), 4)
