@@ -31,6 +31,45 @@ LOOP = """
 """
 """A loop, a forward branch, a literal; 16 instructions."""
 
+FUNCTION = """
+    .text
+    .p2align 2
+    .type {name},@function
+{name}:
+    s_nop 7
+    s_setpc_b64 s[30:31]
+    .size {name}, .-{name}
+"""
+"""A function behind the kernels, to be formatted with its name; 8 bytes."""
+DATA = """
+    .data
+    .globl pointers
+    .p2align 3
+pointers:
+    .quad k0, f, f + 4, numbers + 8, outside + 16
+    .globl numbers
+numbers:
+    .quad 7, 8
+    .bss
+    .globl zeros
+    .p2align 3
+zeros:
+    .zero 5000
+    .section .rodata
+    .globl table
+table:
+    .long 3, 1, 4, 1
+    .section .init_array,"aw",@init_array
+    .p2align 3
+    .quad f
+    .section .fini_array,"aw",@fini_array
+    .p2align 3
+    .quad f
+    .globl absolute
+    .set absolute, 0x1234
+"""
+"""Pointers to code and data, tables, zero-filled memory, arrays of functions, an absolute symbol; needs `f`."""
+
 _KERNEL = """
     .text
     .globl {name}

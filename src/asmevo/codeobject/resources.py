@@ -51,7 +51,7 @@ class Resources:
     def total_registers(self, descriptor: Descriptor) -> int:
         """Vector registers of a wave: AGPRs begin at a multiple of 4 behind the VGPRs."""
         vgprs, agprs = self.vector_registers(descriptor)
-        return -(-vgprs // _ACCUM_GRANULE) * _ACCUM_GRANULE + agprs if agprs else vgprs
+        return -(-max(vgprs, 1) // _ACCUM_GRANULE) * _ACCUM_GRANULE + agprs if agprs else vgprs
 
     def descriptor(self, descriptor: Descriptor) -> Descriptor:
         """The descriptor with these resources; fields of those not set stay bit for bit."""

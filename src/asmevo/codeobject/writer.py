@@ -6,6 +6,9 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
+from asmevo.codeobject import unwind
 from asmevo.codeobject.codeobject import CodeObject
 from asmevo.codeobject.descriptor import SIZE as DESCRIPTOR_SIZE
 from asmevo.codeobject.descriptor import Descriptor
@@ -18,9 +21,11 @@ from asmevo.codeobject.elf import (
     SHT_DYNAMIC,
     SHT_DYNSYM,
     SHT_NOBITS,
+    SHT_PROGBITS,
     SHT_RELA,
     SHT_RELR,
     SHT_SYMTAB,
+    STT_FUNC,
     STT_OBJECT,
     STT_SECTION,
     SYMBOL,
@@ -47,7 +52,9 @@ ADDRESS_TAGS = frozenset(
 )
 """Dynamic tags whose value is an address."""
 DYNAMIC_ENTRY = struct.Struct("<qQ")
-_UNWIND = (".eh_frame", ".gcc_except_table", ".llvm_stackmaps")
+UNWIND = ".eh_frame"
+"""The section of unwind tables."""
+_NOT_READ = (".eh_frame_hdr", ".gcc_except_table", ".llvm_stackmaps")
 _DESCRIBES = (".debug_", ".stack_sizes", ".llvm_bb_addr_map", ".llvm.call-graph")
 
 
@@ -139,6 +146,9 @@ class _Writer:
                 yield section.offset, self._symbols(section)
             elif section.type == SHT_DYNAMIC:
                 yield section.offset, self._dynamic(section)
+            elif section.name == UNWIND and section.allocated and section.file_size:
+                new = self.plan.address(section.address)
+                yield section.offset, unwind.moved(self._content(section), section.address, new, self._address)
         for table in loaded_tables(self.obj):
             yield from self._relocations(table)
         for address, descriptor in descriptors(self.obj).items():
@@ -208,15 +218,43 @@ def _refuse(obj: CodeObject) -> None:
     written = {r.place for table in loaded_tables(obj) for r in relocations(obj, table)}
     dynamic = {s.address for s in obj.sections if s.type == SHT_DYNAMIC}
     for section in obj.sections:
-        if section.size and section.allocated and section.name.startswith(_UNWIND):
+        if section.size and section.allocated and section.name.startswith(_NOT_READ):
             raise _unmovable(section.name)
         if section.name.startswith(".got") and section.type != SHT_NOBITS:
             for at in range(0, section.size // 8 * 8, 8):
                 value = WORD.unpack_from(obj.data, section.offset + at)[0]
                 if value and value not in dynamic and section.address + at not in written:
                     raise _unmovable(section.name)
+    _refuse_distances(obj)
     if sum(s.type == PT_DYNAMIC for s in obj.segments) > 1:
         raise InputError("The code object has several dynamic segments; get an undamaged file.")
+
+
+def _refuse_distances(obj: CodeObject) -> None:
+    """Refuse data that hold the distance to a function, which the linker resolved and left no relocation for.
+
+    Distances are looked for from their own place, and from the begin of the object they are part of: tables of jumps.
+    """
+    home = obj.sections.index(obj.text)
+    functions = {s.value for s in obj.symbols if s.section == home and s.type == STT_FUNC}
+    entries = np.array(sorted({*functions, *(k.entry for k in obj.kernels)}), np.int64)
+    known = np.array(sorted(descriptors(obj)), np.int64)
+    for index, section in enumerate(obj.sections):
+        if section.type != SHT_PROGBITS or not section.allocated or index == home or section.name == UNWIND:
+            continue
+        starts = np.array(sorted({section.address, *(s.value for s in obj.symbols if s.section == index)}), np.int64)
+        for form in ("<i4", "<i8"):
+            size = np.dtype(form).itemsize
+            values = np.frombuffer(obj.data, form, section.size // size, section.offset).astype(np.int64)
+            places = section.address + size * np.arange(len(values))
+            begins = starts[np.searchsorted(starts, places, "right") - 1]
+            leads = np.isin(places + values, entries) | np.isin(begins + values, entries)
+            found = places[leads & (values != 0) & ~np.isin(begins, known)]
+            if len(found):
+                raise UnmovableError(
+                    f"The data at 0x{found[0]:x} seem to hold the distance to a function, so instructions cannot be "
+                    "moved; keep to edits that leave every instruction at its place."
+                )
 
 
 def _unmovable(name: str) -> UnmovableError:

@@ -44,7 +44,7 @@ class Insert:
         at = program.position[self.before]
         _check_targets(new, {*program.position, *(line.id for line in new)})
         moved = {} if self.fallthrough else {self.before: first}
-        edited = redirected(program, program.lines, moved)
+        edited = redirected(program, program.lines, moved)  # the new lines go where their texts say
         return edited.with_lines((*edited.lines[:at], *new, *edited.lines[at:])), Forward()
 
     def to_json(self) -> dict[str, Any]:

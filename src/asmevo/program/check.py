@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from asmevo.codeobject import CodeObject
 from asmevo.isa import Decoded
 from asmevo.isa.encoding import branch_target
+from asmevo.program.additions import addition
 from asmevo.program.check_container import container_findings
 from asmevo.program.layout import ENTRY_ALIGN, PRELOAD_HEADER, S_NOP, kernel_entries, lay_out, second_entries
 from asmevo.program.program import Line, Program
 from asmevo.program.recover import address_index, decode_text
-from asmevo.program.references import addition
 from asmevo.verdict import Check, Finding, InputError, Severity, Verdict
 
 NAME = "rebuild"
@@ -115,7 +115,7 @@ class _Comparison:
             yield Finding("rebuild.branch", message, line=line.id)
 
     def _reference(self, line: Line, found: Decoded) -> Iterator[Finding]:
-        """Half of a distance from behind an `s_getpc_b64` to a line or a place in a section."""
+        """A part of a distance from behind an `s_getpc_b64` to a line or a place in a section."""
         self.counts["references"] += 1
         reference, add = line.reference, addition(found.words)
         assert reference is not None
@@ -125,8 +125,9 @@ class _Comparison:
         else:
             start = self.address.get(reference.line, -1)
         distance = start + reference.offset - (origin or 0) - 4
-        wanted = distance >> (32 if reference.high else 0) & 0xFFFFFFFF
-        if add is None or origin is None or start < 0 or add.value != wanted or add.high != reference.high:
+        first, bits = {"low": (0, 32), "high": (32, 32), "whole": (0, 64)}[reference.part]
+        wanted = distance >> first & (1 << bits) - 1
+        if add is None or origin is None or start < 0 or (add.value, add.part) != (wanted, reference.part):
             section = self.new.sections[reference.section].name
             place = section if reference.line is None else f"line {reference.line}"
             message = f"`{line.instruction}` at 0x{found.address:x} no longer leads to {place}."

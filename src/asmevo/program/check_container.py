@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from asmevo.codeobject import CodeObject, Section, Segment, Symbol
+from asmevo.codeobject import CodeObject, Section, Segment, Symbol, unwind
 from asmevo.codeobject.elf import (
     PT_LOAD,
     SHF_EXECINSTR,
@@ -21,7 +21,7 @@ from asmevo.codeobject.elf import (
     Elf,
 )
 from asmevo.codeobject.relocations import WORD, loaded_tables, relocations, target_of, targets
-from asmevo.codeobject.writer import ADDRESS_TAGS, DYNAMIC_ENTRY, describes_code, descriptors
+from asmevo.codeobject.writer import ADDRESS_TAGS, DYNAMIC_ENTRY, UNWIND, describes_code, descriptors
 from asmevo.program.program import Program
 from asmevo.verdict import Finding, Severity
 
@@ -125,8 +125,27 @@ class _Container:
                 yield Finding("rebuild.debug", f"{before.name} is emptied: instructions moved.", Severity.NOTE)
             elif before.type == SHT_NOTE and self.program.resources.given():
                 continue  # compared as metadata
+            elif before.name == UNWIND and before.allocated:
+                yield from self._unwind(before, after)
             elif self._masked(self.old, before) != self._masked(self.new, after):
                 yield Finding("rebuild.section", f"The bytes of {before.name} differ from K0's.")
+
+    def _unwind(self, before: Section, after: Section) -> Iterator[Finding]:
+        """Each unwind entry describes the function it did, its rules begin at the same instructions."""
+        olds, news = (obj.data[s.offset : s.offset + s.file_size] for obj, s in ((self.old, before), (self.new, after)))
+        if (olds, before.address) == (news, after.address) and self.old.text_bytes == self.new.text_bytes:
+            return
+        if unwind.without_addresses(olds, before.address) != unwind.without_addresses(news, after.address):
+            yield Finding("rebuild.unwind", "The unwind tables differ from K0's.")
+            return
+        pairs = zip(unwind.entries(olds, before.address), unwind.entries(news, after.address), strict=True)
+        for x, y in pairs:
+            same = self._is_at(x.start, y.start) and self._is_at(x.start + x.size, y.start + y.size)
+            same &= [(a.at, a.size) for a in x.advances] == [(a.at, a.size) for a in y.advances]
+            if not same or not all(
+                self._is_at(a.address, b.address) for a, b in zip(x.advances, y.advances, strict=True)
+            ):
+                yield Finding("rebuild.unwind", f"The unwind entry of 0x{x.start:x} no longer describes its code.")
 
     def _masked(self, obj: CodeObject, section: Section) -> bytes:
         """The bytes of a section without descriptors, and without what the loader overwrites if it is an address."""

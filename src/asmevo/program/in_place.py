@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from asmevo.codeobject.writer import patch
 from asmevo.program.layout import Layout, lay_out
 from asmevo.program.program import COMPUTED_JUMPS, Program, control_kind
-from asmevo.program.recover import decode_text, recover
+from asmevo.program.recover import line_addresses, recover
 from asmevo.program.references import named_lines
 from asmevo.verdict import InputError
 
@@ -37,9 +37,9 @@ def patch_in_place(program: Program) -> bytes:
 
 
 def _check_pinned(layout: Layout) -> None:
-    program, old = layout.program, [d.address for d in decode_text(layout.program.source)]
-    for line_id in _pinned(program, old):
-        position = program.position.get(program.anchor(line_id))
+    program, old = layout.program, line_addresses(layout.program.source)
+    for line_id, itself in _pinned(program, old):
+        position = program.position.get(line_id if itself else program.anchor(line_id))
         if position is None or layout.addresses[position] != old[line_id]:
             raise InPlaceError(
                 f"The edit moves or removes line {line_id}, which a jump or an address may lead to; for a patch in "
@@ -47,13 +47,12 @@ def _check_pinned(layout: Layout) -> None:
             )
 
 
-def _pinned(program: Program, addresses: list[int]) -> Iterator[int]:
-    """Ids of lines of K0 that must stay where they are."""
+def _pinned(program: Program, addresses: Sequence[int]) -> Iterator[tuple[int, bool]]:
+    """Ids of lines of K0 that must stay where they are; and whether it must be they, or what stands for them."""
     k0 = recover(program.source, program.kernel.name)
-    yield from named_lines(program.source, addresses)
-    yield from k0.labels
+    yield from ((line_id, False) for line_id in (*named_lines(program.source, addresses), *k0.labels))
     for line, following in pairwise(k0.lines):
         base = line.instruction.base
         if base in COMPUTED_JUMPS or control_kind(line.instruction) in ("branch", "cbranch", "endpgm", "getpc"):
-            yield line.id
-            yield following.id
+            yield line.id, True
+            yield following.id, False

@@ -7,18 +7,22 @@ else a branch leads around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Sequence
 
-from asmevo.isa import parse_instruction
+from asmevo.isa import ControlRow, parse_instruction, rows
 from asmevo.isa.encoding import branch_words
-from asmevo.program.program import Line, Program, control_kind
+from asmevo.program.program import Line, Program
 from asmevo.program.text import retargeted
 from asmevo.verdict import InputError
 
 _REACH = 4 * ((1 << 15) - 1)
 _SPARE = 4096
 """Bytes of the reach that are left for what other islands and edits add on the way."""
-_NEVER_PASSED = frozenset({"branch", "endpgm", "setpc"})
+_NEVER_PASSED = frozenset(
+    row.name for row in rows().values() if isinstance(row, ControlRow) and row.kind in ("branch", "endpgm", "setpc")
+)
+"""Opcodes that never go on with the next line."""
 
 
 class BranchRangeError(InputError):
@@ -34,12 +38,13 @@ def with_islands(program: Program, addresses: Sequence[int], far: Iterable[int],
     closed = {i for r in protected for i in r}
     islands: dict[tuple[int, int], int] = {}
     """(position, target) to the id of an island in front of that position."""
+    quiet = [i for i in range(1, len(addresses)) if i not in closed and not _is_passed_by(program, i)]
     fresh = program.next_id
     lines = list(program.lines)
     for i in far:
         target = lines[i].target
         assert target is not None
-        place = _place(program, addresses, i, closed, set(islands))
+        place = _place(program, addresses, i, closed, islands, quiet)
         if (place, target) not in islands:
             islands[place, target], fresh = fresh, fresh + 1
         lines[i] = retargeted(lines[i], islands[place, target])
@@ -65,38 +70,50 @@ def _branch(line_id: int, target: int, program: Program) -> Line:
 
 def _is_passed_by(program: Program, position: int) -> bool:
     """Whether control passes from the line in front to the line at this position."""
-    return position == 0 or control_kind(program.lines[position - 1].instruction) not in _NEVER_PASSED
+    return position == 0 or program.lines[position - 1].instruction.base not in _NEVER_PASSED
 
 
 def _place(
-    program: Program, addresses: Sequence[int], source: int, closed: set[int], islands: set[tuple[int, int]]
+    program: Program,
+    addresses: Sequence[int],
+    source: int,
+    closed: set[int],
+    islands: Collection[tuple[int, int]],
+    quiet: Sequence[int],
 ) -> int:
     """The position in front of which the island of a branch is put: as far on the way as the branch reaches.
 
-    Islands that are there already come first, then places that control does not pass.
+    Islands that are there already come first, then places that control does not pass (`quiet`, ascending).
     """
     line = program.lines[source]
     assert line.target is not None
-    step = 1 if program.position[line.target] > source else -1
-    limit = _REACH - _SPARE
-    reachable: list[int] = []
-    position = source + step
-    while 0 < position < len(addresses) and abs(addresses[position] - addresses[source]) <= limit:
-        if position not in closed and position != source + 1:
-            reachable.append(position)
-        position += step
-    far = [p for p in reachable if abs(addresses[p] - addresses[source]) >= limit // 2]
-    places = {p for p, _ in islands}
+    here, limit = addresses[source], _REACH - _SPARE
+    if program.position[line.target] > source:
+        reachable = range(source + 2, bisect_right(addresses, here + limit))
+        far = range(max(reachable.start, bisect_left(addresses, here + limit // 2)), reachable.stop)
+    else:
+        reachable = range(source - 1, max(bisect_left(addresses, here - limit), 1) - 1, -1)
+        far = range(min(reachable.start, bisect_right(addresses, here - limit // 2) - 1), reachable.stop, -1)
     for candidates in (
-        [p for p in far if (p, line.target) in islands],
-        [p for p in far if not _is_passed_by(program, p)],
-        [p for p in far if p in places],
-        far,
-        reachable,
+        sorted(p for p, target in islands if target == line.target),
+        quiet,
+        sorted({p for p, _ in islands}),
     ):
-        if candidates:
-            return candidates[-1]
+        if (found := _last_within(candidates, far)) is not None:
+            return found
+    for position in (*reversed(far), *reversed(reachable)):
+        if position not in closed:
+            return position
     raise BranchRangeError(
         f"Line {line.id}, `{line.instruction}`, is too far from its target for simm16, and nothing can be put between "
         "them; insert less code."
     )
+
+
+def _last_within(ascending: Sequence[int], positions: range) -> int | None:
+    """The one of the numbers that comes last in a range of step 1 or -1."""
+    if not positions:
+        return None
+    last = positions[-1]
+    i = bisect_right(ascending, last) - 1 if positions.step > 0 else bisect_left(ascending, last)
+    return ascending[i] if 0 <= i < len(ascending) and ascending[i] in positions else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 
 from asmevo.codeobject import CodeObject
 from asmevo.codeobject.elf import STT_FUNC
-from asmevo.program.recover import decode_text
+from asmevo.program.recover import line_addresses
 from asmevo.program.references import entered_addresses
 
 _OWN = re.compile(r"[LPE]\d+")
@@ -17,7 +18,7 @@ _OWN = re.compile(r"[LPE]\d+")
 
 def entry_labels(obj: CodeObject) -> dict[str, int]:
     """Label to the line of K0 it stands for; kernels by their names, functions by their symbol's if it is unique."""
-    addresses = [d.address for d in decode_text(obj)]
+    addresses = line_addresses(obj)
     kernels = {kernel.name: kernel.entry for kernel in obj.kernels}
     functions = [s for s in obj.symbols if s.type == STT_FUNC and obj.text.contains(s.value)]
     names = Counter(s.name for s in functions)
@@ -34,6 +35,6 @@ def entry_labels(obj: CodeObject) -> dict[str, int]:
     return found
 
 
-def _line_at(addresses: list[int], address: int) -> int:
+def _line_at(addresses: Sequence[int], address: int) -> int:
     i = bisect_left(addresses, address)
     return i if i < len(addresses) and addresses[i] == address else -1

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
+from operator import attrgetter
 
 from asmevo.codeobject.plan import Plan
 from asmevo.isa import assemble
 from asmevo.isa.encoding import BRANCH_RANGE, branch_target, branch_words, is_branch
 from asmevo.isa.unread import with_unread_bits
+from asmevo.program.additions import addition, part_of, widened, with_constant
 from asmevo.program.islands import with_islands
 from asmevo.program.notes import new_note
 from asmevo.program.program import Line, Program
 from asmevo.program.recover import address_index, decode_text
-from asmevo.program.references import addition, half, references, widened, with_constant
+from asmevo.program.references import references
 from asmevo.verdict import InputError
 
 ENTRY_ALIGN = 256
 """The hardware takes the address of an entry in units of 256 bytes (LLVM `AMDGPUUsage`, kernel descriptor)."""
 PRELOAD_HEADER = 256
 """With kernarg preload, firmware that knows of it enters this many bytes behind the entry."""
+_WORDS = attrgetter("words")
 _READS_ALL = ("gfx942",)
 """Targets on which every text of AMD's objects encodes to its words again."""
 S_NOP = bytes.fromhex("000080bf")
@@ -35,9 +38,10 @@ def encode(program: Program) -> Program:
 
     Raises `InputError` that names the text which does not assemble.
     """
-    missing = [i for i, line in enumerate(program.lines) if line.words is None]
-    if not missing:
+    known = list(map(_WORDS, program.lines))
+    if None not in known:
         return program
+    missing = [i for i, words in enumerate(known) if words is None]
     lines, target = list(program.lines), program.source.target
     plain = [lines[i] for i in missing if lines[i].target is None]
     words = dict(zip((x.id for x in plain), assemble([x.instruction.text for x in plain], target), strict=True))
@@ -49,9 +53,8 @@ def encode(program: Program) -> Program:
 
 
 def _encoded(line: Line, words: dict[int, bytes], target: str) -> Line:
-    if line.target is not None:
-        return replace(line, words=branch_words(line.instruction.mnemonic, target))
-    return replace(line, words=words[line.id])
+    found = words[line.id] if line.target is None else branch_words(line.instruction.mnemonic, target)
+    return Line(line.id, line.instruction, found, line.target, line.reference)
 
 
 def _with_unread_bits(program: Program, lines: list[Line], words: dict[int, bytes]) -> dict[int, bytes]:
@@ -106,14 +109,19 @@ def lay_out(program: Program) -> Layout:
         else:
             program = with_islands(program, addresses, far, protected_lines(program))
     shift = plan.address(program.source.text.address) - program.source.text.address
-    layout = Layout(program, [a + shift for a in addresses], _text(program, addresses, jumps, constants), plan)
+    layout = Layout(
+        program,
+        [a + shift for a in addresses] if shift else addresses,
+        _text(program, addresses, jumps, constants),
+        plan,
+    )
     _check_preload(layout)
     return layout
 
 
 def _addresses(program: Program) -> tuple[list[int], int]:
     """By position, the address of each line, as if `.text` stayed where it is; and the address behind the last."""
-    sizes = [len(line.words or b"") for line in program.lines]
+    sizes = list(map(len, map(_WORDS, program.lines)))
     aligned = {program.position[line_id]: _entry(program, name) for name, line_id in kernel_entries(program).items()}
     found: list[int] = []
     at, start = program.source.text.address, 0
@@ -128,17 +136,13 @@ def _addresses(program: Program) -> tuple[list[int], int]:
 
 def _jumps(program: Program, addresses: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
     """(position, dwords to go) of each branch; positions of those that do not reach their target."""
-    position = program.position
-    jumps = [
-        (i, (addresses[position[line.target]] - addresses[i]) // 4 - 1)
-        for i, line in enumerate(program.lines)
-        if line.target is not None
-    ]
+    position, targets = program.position, ((i, program.lines[i].target) for i in program.jumps)
+    jumps = [(i, (addresses[position[t]] - addresses[i]) // 4 - 1) for i, t in targets if t is not None]
     return jumps, [i for i, distance in jumps if distance not in BRANCH_RANGE]
 
 
 def _constants(program: Program, addresses: list[int], plan: Plan) -> list[tuple[int, int]]:
-    """(position, constant) of each half of an address relative to the program counter."""
+    """(position, constant) of each part of an address relative to the program counter."""
     text, sections = program.source.text.address, program.source.sections
     shift = plan.address(text) - text
     found: list[tuple[int, int]] = []
@@ -150,7 +154,7 @@ def _constants(program: Program, addresses: list[int], plan: Plan) -> list[tuple
             place = addresses[program.position[reference.line]]
         else:
             place = plan.address(sections[reference.section].address) - shift
-        found.append((i, half(place + reference.offset - base, reference.high)))
+        found.append((i, part_of(place + reference.offset - base, reference.part)))
     return found
 
 
@@ -162,7 +166,7 @@ def _too_narrow(line: Line, value: int) -> bool:
 def _text(
     program: Program, addresses: list[int], jumps: list[tuple[int, int]], constants: list[tuple[int, int]]
 ) -> bytes:
-    pieces = [line.words or b"" for line in program.lines]
+    pieces: list[bytes] = list(map(_WORDS, program.lines))
     for i, distance in jumps:
         pieces[i] = distance.to_bytes(2, "little", signed=True) + pieces[i][2:]
     for i, value in constants:

@@ -180,7 +180,7 @@ class _Names:
         written, origin = row.symbolic, f"P{row.symbolic.origin}"
         if origin not in self.behind:
             raise InputError(f"Line {row.number} of the listing names {origin!r}, which is not defined; add the label.")
-        place = Reference(self.behind[origin], written.high, None, 0, written.offset)
+        place = Reference(self.behind[origin], written.part, None, 0, written.offset)
         if written.is_section:
             return replace(line, reference=replace(place, section=self._section(written.place, row)))
         return replace(line, reference=replace(place, line=self._line(written.place, row)))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
+from typing import Literal, TypeAlias
 
 from asmevo.codeobject import CodeObject, Kernel, Resources
 from asmevo.isa import ControlRow, Instruction, Reg, rows
@@ -33,17 +35,22 @@ _LEAVES = frozenset({"branch", "endpgm", "setpc"})
 """Kinds of control instructions that never go on with the next line."""
 
 
+_ID, _TARGET, _REFERENCE = attrgetter("id"), attrgetter("target"), attrgetter("reference")
+
+Part: TypeAlias = Literal["low", "high", "whole"]
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What the literal of an `s_add_u32` or `s_addc_u32` holds: half of the distance to a place in the object.
+    """What the constant of an addition holds: a part of the distance to a place in the object.
 
-    The distance counts from the instruction behind an `s_getpc_b64`, whose result the two add it to.
+    The distance counts from the instruction behind an `s_getpc_b64`, to whose result it is added.
     """
 
     origin: int
     """Id of the `s_getpc_b64`."""
-    high: bool
-    """Whether it is the upper half."""
+    part: Part
+    """The lower half in an `s_add_u32`, the upper in an `s_addc_u32`; all of it in gfx1250's `s_add_nc_u64`."""
     line: int | None
     """Id of the line that the place is in; None for one outside of `.text`."""
     section: int = 0
@@ -67,7 +74,7 @@ class Line:
     target: int | None = None
     """For a branch, the id of the line it goes to; its text prints that line as the label `L<id>`."""
     reference: Reference | None = None
-    """For half of an address relative to the program counter, its place; text and words keep the literal they had."""
+    """For a part of an address relative to the program counter, its place; text and words keep the literal they had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,18 @@ class Program:
     @cached_property
     def position(self) -> dict[int, int]:
         """Line id to index in `lines`."""
-        return {line.id: i for i, line in enumerate(self.lines)}
+        return dict(zip(map(_ID, self.lines), range(len(self.lines)), strict=True))
+
+    @cached_property
+    def jumps(self) -> tuple[int, ...]:
+        """Positions of the lines that have a target."""
+        return tuple(i for i, target in enumerate(map(_TARGET, self.lines)) if target is not None)
+
+    @cached_property
+    def referring(self) -> tuple[int, ...]:
+        """Positions of the lines that have a reference."""
+        found = list(map(_REFERENCE, self.lines))
+        return tuple(i for i, x in enumerate(found) if x is not None) if found.count(None) < len(found) else ()
 
     @cached_property
     def next_id(self) -> int:
@@ -134,13 +152,9 @@ class Program:
     @cached_property
     def labels(self) -> frozenset[int]:
         """Ids of lines that the program's own code goes to or names, and its entry."""
-        found = {self.entry}
-        for line in self.lines:
-            if line.target is not None:
-                found.add(line.target)
-            if line.reference is not None and line.reference.line is not None:
-                found.add(line.reference.line)
-        return frozenset(found)
+        found = {self.entry, *(self.lines[i].target for i in self.jumps)}
+        found |= {r.line for i in self.referring if (r := self.lines[i].reference) is not None}
+        return frozenset(line for line in found if line is not None)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
@@ -212,9 +226,9 @@ def known_jump(program: Program, position: int) -> int | None:
     if position < 3 or program.lines[position].instruction.base != "s_setpc_b64":
         return None
     origin, low, high, jump = program.lines[position - 3 : position + 1]
-    if low.reference is None or high.reference is None or low.reference.offset:
+    if low.reference is None or high.reference is None or low.reference.offset or low.reference.part != "low":
         return None
-    whole = low.reference.origin == origin.id and high.reference == replace(low.reference, high=True)
+    whole = low.reference.origin == origin.id and high.reference == replace(low.reference, part="high")
     entered = any(line.id in program.labels for line in (low, high, jump))
     (source,) = jump.instruction.operands
     (first, count), wanted = _destination(low), (source.first, 1) if isinstance(source, Reg) else None

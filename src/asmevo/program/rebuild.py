@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from operator import eq
 
 from asmevo.codeobject import Descriptor
@@ -12,7 +11,7 @@ from asmevo.codeobject.writer import patch, write
 from asmevo.program.layout import Layout, lay_out
 from asmevo.program.notes import new_note
 from asmevo.program.program import Program
-from asmevo.program.recover import decode_text
+from asmevo.program.recover import line_addresses
 from asmevo.program.references import named_addresses, not_understood
 
 
@@ -35,11 +34,11 @@ def rebuild(program: Program) -> bytes:
 
 def is_moved(layout: Layout) -> bool:
     """Whether some line of K0, or what stands for it, is at another address, or a section changes its size."""
-    program, old = layout.program, [d.address for d in decode_text(layout.program.source)]
-    lines, position = program.lines, program.position
+    program = layout.program
     if not layout.plan.rigid:
         return True
-    if layout.addresses == old and all(map(eq, position, range(len(old)))):  # nothing but texts changed
+    old, lines, position = line_addresses(program.source), program.lines, program.position
+    if tuple(layout.addresses) == old and all(map(eq, position, range(len(old)))):  # nothing but texts changed
         return False
     named = named_addresses(program.source)
     anchors = ((old[k0], line_id) for k0, line_id in program.anchors.items() if k0 < len(old) and old[k0] in named)
@@ -52,7 +51,7 @@ def is_moved(layout: Layout) -> bool:
 
 def refuse_unknown(program: Program) -> None:
     """Refuse code that uses the program counter in a way that is not understood."""
-    if line := not_understood(program, [d.address for d in decode_text(program.source)]):
+    if line := not_understood(program, line_addresses(program.source)):
         raise UnmovableError(
             f"Line {line.id}, `{line.instruction}`, computes with code addresses in a way that is not understood, so "
             "instructions cannot be moved; keep to edits that leave every instruction at its place, or patch in place."
@@ -78,7 +77,7 @@ class CodeMap:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         program = layout.program
-        self._old: Sequence[int] = [d.address for d in decode_text(program.source)]
+        self._old = line_addresses(program.source)
         text = program.source.text
         self._end = text.address + text.size
         self._new_end = layout.plan.address(text.address) + len(layout.text)

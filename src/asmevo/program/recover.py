@@ -14,6 +14,8 @@ from asmevo.program.program import Line, Program, control_kind
 from asmevo.program.references import entered_addresses, with_references
 from asmevo.verdict import InputError
 
+_BRANCHES = ("s_branch", "s_cbranch")
+
 
 def recover(obj: CodeObject, kernel: str | None = None) -> Program:
     """The program over the whole `.text`, padding and preload header included, with `kernel` as its kernel.
@@ -44,16 +46,29 @@ def decode_text(obj: CodeObject) -> tuple[Decoded, ...]:
 
 
 @lru_cache(maxsize=16)
+def line_addresses(obj: CodeObject) -> tuple[int, ...]:
+    """Address of each line of K0, by its id."""
+    return tuple(d.address for d in decode_text(obj))
+
+
+@lru_cache(maxsize=16)
 def address_index(obj: CodeObject) -> Mapping[int, int]:
     """Address of each instruction of K0 to its line id."""
-    return {d.address: i for i, d in enumerate(decode_text(obj))}
+    return {address: i for i, address in enumerate(line_addresses(obj))}
+
+
+def forget() -> None:
+    """Drop what is remembered of code objects: for measurements, and for long runs over many of them."""
+    for known in (decode_text, line_addresses, address_index):
+        known.cache_clear()
 
 
 def _lines(obj: CodeObject) -> tuple[Line, ...]:
     decoded, index = decode_text(obj), address_index(obj)
     lines = [Line(i, parse_instruction(d.text), d.words) for i, d in enumerate(decoded)]
     astray: list[int] = []
-    for i in [i for i, d in enumerate(decoded) if is_branch(d.words, obj.target)]:
+    jumps = [i for i, d in enumerate(decoded) if d.text.startswith(_BRANCHES)]
+    for i in [i for i in jumps if is_branch(decoded[i].words, obj.target)]:
         target = index.get(branch_target(decoded[i].words, decoded[i].address))
         if target is None:
             astray.append(i)
@@ -66,7 +81,7 @@ def _lines(obj: CodeObject) -> tuple[Line, ...]:
             f"The branch at 0x{here.address:x} goes to 0x{branch_target(here.words, here.address):x}, where no "
             "instruction begins; the code object has data in .text or is damaged."
         )
-    return with_references(lines, [d.address for d in decoded], obj)
+    return with_references(lines, line_addresses(obj), obj)
 
 
 def _reachable(lines: Sequence[Line], obj: CodeObject, index: Mapping[int, int]) -> set[int]:

@@ -29,7 +29,7 @@ def make_line(line_id: int, text: str) -> Line:
         raise InputError(f"`{text}` is not the text of one instruction; give mnemonic and operands only.")
     mnemonic, _, operands = text.partition(" ")
     if (written := parse_symbolic(text)) and (place := _LABEL.fullmatch(written.place)) and not written.is_section:
-        reference = Reference(written.origin, written.high, int(place[1]), 0, written.offset)
+        reference = Reference(written.origin, written.part, int(place[1]), 0, written.offset)
         return Line(line_id, written.instruction, None, None, reference)
     if mnemonic not in BRANCHES:
         return Line(line_id, parse_instruction(text))
@@ -60,9 +60,12 @@ def redirected(program: Program, lines: Iterable[Line], moved: Mapping[int, int]
     for old, new in moved.items():
         if old < program.first_new_id:
             anchors.setdefault(old, new)
-    changed = tuple(_redirected(line, moved) for line in lines)
+    same = program if lines is program.lines else program.with_lines(tuple(lines))
+    changed = list(same.lines)
+    for i in (*same.jumps, *same.referring):
+        changed[i] = _redirected(changed[i], moved)
     entry = moved.get(program.entry, program.entry)
-    return replace(program, lines=changed, entry=entry, anchors=anchors)
+    return replace(program, lines=tuple(changed), entry=entry, anchors=anchors)
 
 
 def _redirected(line: Line, moved: Mapping[int, int]) -> Line:
