@@ -21,6 +21,7 @@ from asmevo.isa import (
     parse_instruction,
     row_of,
 )
+from asmevo.sim.checked.blocks import BlockChecks
 from asmevo.sim.control import ControlEmitter
 from asmevo.sim.crosslane import CrossLaneEmitter
 from asmevo.sim.floats import FloatMode, wanted_mode
@@ -50,7 +51,7 @@ def block_module(instructions: Sequence[Instruction], offsets: Sequence[int], va
     """
     module = Module()
     with module.function(ENTRY, "i32", {"state": "ptr"}) as f:
-        emitter = _BlockEmitter(module, f, variant, options)
+        emitter = _BlockEmitter(module, f, variant, options, instructions)
         for at, instruction in enumerate(instructions):
             emitter.emit(instruction, at, offsets[at])
         f.do(f"ret i32 {emitter.finish()}")
@@ -58,21 +59,34 @@ def block_module(instructions: Sequence[Instruction], offsets: Sequence[int], va
 
 
 class _BlockEmitter:
-    def __init__(self, module: Module, builder: Builder, variant: int, options: Options) -> None:
+    def __init__(
+        self, module: Module, builder: Builder, variant: int, options: Options, instructions: Sequence[Instruction]
+    ) -> None:
         self.variant = variant
         self.registers = Registers(module, builder, FULL if variant == SKIP else variant)
         self.floats = FloatMode(self.registers, options)
         self.vector = VectorEmitter(self.registers, options)
-        self.memory = MemoryEmitter(self.registers)
+        self.checks = self._checks(instructions) if options.checked else None
+        self.memory = MemoryEmitter(self.registers, self.checks)
         self.matrix = MatrixEmitter(self.registers)
         self.cross = CrossLaneEmitter(self.registers)
         self.control = ControlEmitter(self.registers, options)
         self.indexing = Indexing(self.registers)
         self.taken = str(FALL)
 
+    def _checks(self, instructions: Sequence[Instruction]) -> BlockChecks:
+        checks = BlockChecks(self.registers, instructions, [self._is_skipped(row_of(i)) for i in instructions])
+        checks.begin()
+        return checks
+
+    def _is_skipped(self, row: Row) -> bool:
+        return self.variant == SKIP and row.pipe in VECTOR_PIPES
+
     def emit(self, instruction: Instruction, at: int, end: int) -> None:
         row = row_of(instruction)
-        if self.variant == SKIP and row.pipe in VECTOR_PIPES:
+        if self.checks is not None:
+            self.checks.before(instruction, at)
+        if self._is_skipped(row):
             return
         self.floats.want(wanted_mode(row))
         if isinstance(row, ControlRow) and row.kind == "gpr_idx_on":
@@ -110,6 +124,8 @@ class _BlockEmitter:
         """Write everything back; gives which successor follows."""
         self.registers.finish()
         self.floats.finish()
+        if self.checks is not None:
+            self.checks.finish()
         return self.taken
 
 

@@ -12,6 +12,7 @@ from threading import RLock
 import asmevo.isa
 from asmevo.isa import Instruction, MatrixRow, rows
 from asmevo.sim.block import ENTRY, block_module
+from asmevo.sim.checked.runtime import checked_module, checked_symbols
 from asmevo.sim.ir import Module
 from asmevo.sim.native import Compiler, Host, Library, linker, llvm
 from asmevo.sim.objectfiles import ObjectFiles, user_folder
@@ -119,6 +120,8 @@ class BlockCache:
             module = product_module(_products()[name])
         elif name in (unpack_name(e) for e in ELEMENT_BITS):
             module = unpack_module(name.removeprefix(unpack_name("")))
+        elif name in checked_symbols():
+            module = checked_module()
         else:
             module = core_module(self._host.architecture)
         exports = sorted(module.defined | ({ZEROS.removeprefix("@")} if ZEROS in module.text else set()))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.codeobject import Descriptor
-from asmevo.isa.registers import EXEC_LO, MODE, SCC
+from asmevo.isa.registers import EXEC, EXEC_LO, MODE, SCC, UNIT_COUNT, VGPR_BASE, RegSet, span
 from asmevo.sim.layout import LANES, UNITS
 from asmevo.verdict import UnsupportedError
 
@@ -27,6 +27,8 @@ class EntryState:
     """[waves, LANES] packed work-item ids for v0."""
     lanes: NDArray[np.uint64]
     """[waves] EXEC."""
+    undefined: RegSet
+    """Registers that hold poison: all that the ABI does not define."""
 
 
 def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int], poison: int) -> EntryState:
@@ -59,7 +61,9 @@ def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int
         ids.append(unit if wanted else -1)
         unit += wanted
     info = unit if descriptor.workgroup_info else -1
-    return EntryState(scalars, (ids[0], ids[1], ids[2]), info, _items(block, poison), _lanes(block))
+    given = span(0, unit + descriptor.workgroup_info) | span(VGPR_BASE, 1) | EXEC | span(MODE, 1)
+    undefined = span(0, UNIT_COUNT) & ~given
+    return EntryState(scalars, (ids[0], ids[1], ids[2]), info, _items(block, poison), _lanes(block), undefined)
 
 
 def _mode(descriptor: Descriptor) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -40,18 +41,23 @@ class Executable:
     _lock: Lock = field(default_factory=Lock)
 
     @classmethod
-    def build(cls, program: Program, cache: BlockCache) -> Executable:
-        """Prepare a program. Raises `UnsupportedError` that names everything that cannot be executed."""
+    def build(cls, program: Program, cache: BlockCache, *, checked: bool = False) -> Executable:
+        """Prepare a program, with `checked` for checked execution. Raises `UnsupportedError` that names everything that cannot be executed."""
         if program.source.target != TARGET:
             raise UnsupportedError(
                 f"The simulator executes {TARGET} code and this is {program.source.target}; give an object of {TARGET}."
             )
-        options = Options.of(program.kernel.descriptor)
+        options = replace(Options.of(program.kernel.descriptor), checked=checked)
         _refuse_unknown(program, options)
         chunks = chunks_of(program)
         entry = next(n for n, c in enumerate(chunks) if c.first == program.position[program.entry])
         functions = np.zeros((VARIANTS, len(chunks)), np.uint64)
         return cls(program, cache, options, chunks, entry, _offsets(program, chunks), functions)
+
+    @cached_property
+    def checked(self) -> Executable:
+        """The same program with checks in its code; made when first asked for."""
+        return self if self.options.checked else Executable.build(self.program, self.cache, checked=True)
 
     def instructions(self, chunk: int) -> Sequence[Instruction]:
         """The instructions of a block."""

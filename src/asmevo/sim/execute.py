@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from asmevo.isa import row_of
 from asmevo.sim.block import VECTOR_PIPES
+from asmevo.sim.checked.checking import Checking
+from asmevo.sim.checked.findings import findings
 from asmevo.sim.deadlock import StallWatch, explain
 from asmevo.sim.entry import entry_state
 from asmevo.sim.executable import Executable
@@ -74,6 +76,7 @@ def execute(
     trace: bool = False,
     threads: int = 1,
     wave_order: WaveOrder = WaveOrder.ASCENDING,
+    checking: Checking | None = None,
 ) -> Execution:
     """Run workgroups of a launch on a memory image, which it changes.
 
@@ -81,7 +84,12 @@ def execute(
     other way round; the next one starts when one has ended, or when all that are under way only poll memory. Registers
     that the ABI does not define, LDS and scratch start as the image's poison byte in every workgroup. One thread gives
     the same result every time; with more, the order of atomics depends on the machine.
+
+    With `checking` the run is checked (see `asmevo.sim.checked`), on one thread: asynchronous results count as late as
+    the executed waits allow, and what is late, racy, unwritten or out of bounds is a finding. The run goes on after it.
     """
+    if checking is not None:
+        executable, threads = executable.checked, 1
     started = time.process_time()
     limits = limits or Limits()
     total = launch.grid[0] * launch.grid[1] * launch.grid[2]
@@ -108,7 +116,11 @@ def execute(
         residents=-(-residents // threads),
     )
     function = executable.cache.function("sim_run")
-    workers = [Worker(executable, entry, image.data, image.base, shared, lds_bytes=lds) for _ in range(threads)]
+    on_start = 0 if checking is None else executable.cache.function("check_start").address
+    workers = [
+        Worker(executable, entry, image.data, image.base, shared, lds_bytes=lds, checking=checking, on_start=on_start)
+        for _ in range(threads)
+    ]
     watch = StallWatch(workers, limits.patience)
     drivers = [_Driver(executable, worker, native_entry(function.address), watch) for worker in workers]
     if len(drivers) == 1:
@@ -170,6 +182,11 @@ class _Driver:
         elif self.watch.is_deadlock(self.worker):
             self.status, self.fault = "deadlock", explain(self.executable, self.worker, self.enter)
 
+    def findings(self) -> Iterator[Finding]:
+        """What the checks found; nothing where the run is not checked."""
+        if self.worker.shadow is not None:
+            yield from findings(self.executable.program, self.executable.chunks, self.worker.shadow.events())
+
     def _finding(self) -> Finding:
         slot, number = self.worker.current
         wave = WaveView(self.worker.slots.state(slot, number))
@@ -227,5 +244,6 @@ def _account(executable: Executable, drivers: Sequence[_Driver], seconds: float)
         frozenset(partial),
         frozenset(active),
         tuple(t for d in drivers for t in d.traces.traces(executable.chunks)),
+        tuple(f for d in drivers for f in d.findings()),
         seconds,
     )

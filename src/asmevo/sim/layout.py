@@ -81,6 +81,7 @@ WAVE, _wave_end = _fields(
     private="ptr",  # scratch memory: `private_size` bytes for each lane
     private_size="i64",
     worker="ptr",
+    shadow="ptr",  # what checked execution knows of the wave
 )
 WAVE_BYTES = -(-_wave_end // 64) * 64 + 64 * 5
 """Size of a wave's state with padding that keeps the waves of a workgroup off the same cache sets."""
@@ -146,6 +147,7 @@ WORKER, WORKER_BYTES = _fields(
     agprs="i32",
     lds_bytes="i32",
     private_bytes="i64",  # scratch memory of a workgroup
+    on_start="ptr",  # of checked execution, called for each wave that begins; null otherwise
 )
 
 FALL, JUMP = 0, 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from asmevo.isa import Imm, Instruction, MemoryRow, Off, Operand, Reg, Space, bind
 from asmevo.isa.registers import M0
+from asmevo.sim.checked.blocks import BlockChecks
 from asmevo.sim.ir import Builder, Value, constant
 from asmevo.sim.lanes import LaneAlgebra
 from asmevo.sim.layout import WAVE
@@ -30,8 +31,9 @@ class _Lanes:
 class MemoryEmitter:
     """Emits memory instructions as straight-line calls; ends the pending run first, since they work on memory."""
 
-    def __init__(self, registers: Registers) -> None:
+    def __init__(self, registers: Registers, checks: BlockChecks | None = None) -> None:
         self.r = registers
+        self.checks = checks
         self.b = registers.b
         self._fields: dict[str, str] = {}
         self._atomics: dict[str, str] = {}
@@ -100,6 +102,10 @@ class MemoryEmitter:
             unit = row.size * row.stride
             starts = [unit * instruction.number("offset0"), unit * instruction.number("offset1")]
         lanes = [self._lds_lanes(address, start, row.size, at, slot) for slot, start in enumerate(starts)]
+        if self.checks is not None:
+            for i, part in enumerate(lanes):
+                stored = self._row(data[i], instruction) if row.kind == "store" else "null"
+                self.checks.lds(row, part.offsets, part.mask, stored, at)
         if row.kind == "atomic":
             self._atomic(instruction, row, lanes[0], data, operands[0] if defs else None)
             return
@@ -131,12 +137,20 @@ class MemoryEmitter:
             lanes = self._private_lanes(instruction, address, base, offset, row.size, at)
         else:
             lanes = self._global_lanes(instruction, address, base, offset, row.size, at)
+            self._check_global(instruction, row, lanes, data, at)
         if to_lds:
             self._to_lds(instruction, row, lanes, offset, at)
         elif row.kind == "atomic":
             self._atomic(instruction, row, lanes, data, operands[0] if defs else None)
         else:
             self._move(row, lanes, self._row(data[0], instruction))
+
+    def _check_global(
+        self, instruction: Instruction, row: MemoryRow, lanes: _Lanes, data: list[Operand | None], at: int
+    ) -> None:
+        if self.checks is not None:
+            stored = self._row(data[0], instruction) if row.kind == "store" else "null"
+            self.checks.global_(instruction, row, lanes.mask, stored, at)
 
     def _global_lanes(
         self, instruction: Instruction, address: Operand | None, base: Operand | None, offset: int, size: int, at: int
@@ -191,6 +205,10 @@ class MemoryEmitter:
             f"i64 {exec_bits}", f"i64 {row.size}", f"i32 {at}",
         )  # fmt: skip
         lanes = _Lanes(self._field("image"), self._field("offsets"), mask)
+        self._check_global(instruction, row, lanes, data, at)
+        if self.checks is not None:
+            rest = self.b.i64("and", self.b.i64("xor", lanes.mask, -1), exec_bits)
+            self.checks.rest(instruction, row, rest, "null", at)
         if to_lds:
             self._to_lds(instruction, row, lanes, offset, at)
         elif row.kind == "atomic":
@@ -227,6 +245,8 @@ class MemoryEmitter:
             )
         o = self.r.scalar
         target = o.add(o.zext(self.r.word(M0), 64), o.const(offset, 64))
+        if self.checks is not None:
+            self.checks.lds_dma(self.r.exec_bits(), target.text, at)
         self._extern(
             "sim_lds_dma", "void", f"ptr {STATE}", f"i64 {lanes.mask}", f"i64 {self.r.exec_bits()}",
             f"i64 {target.text}", f"i32 {at}",
@@ -298,11 +318,15 @@ class MemoryEmitter:
         tail = (f"i64 {row.size}", f"i32 {at}")
         if "scalar_buffer" in row.tags:
             pointer = self.r.scalar_pointer(base.first)
+            if self.checks is not None:
+                self.checks.scoped(instruction, row)
             place = self._extern(
                 "sim_scalar_buffer", "ptr", f"ptr {STATE}", f"ptr {pointer}", f"i64 {distance.text}", *tail
             )
         else:
             address = o.add(self.r.pair(base.first), distance)
+            if self.checks is not None:
+                self.checks.scalar(instruction, row, address.text, at)
             place = self._extern("sim_scalar", "ptr", f"ptr {STATE}", f"i64 {address.text}", *tail)
         if row.kind == "atomic":
             self._scalar_atomic(instruction, row, place, data)

@@ -17,6 +17,8 @@ class Options:
     dx10_clamp: bool
     """Clamping takes NaN to 0."""
     ieee: bool = False
+    checked: bool = False
+    """Code carries the checks of `asmevo.sim.checked`."""
 
     @classmethod
     def of(cls, descriptor: Descriptor) -> Options:

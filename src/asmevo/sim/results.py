@@ -61,5 +61,7 @@ class Execution:
     lines_active: frozenset[int]
     """Ids of lines whose execution counts: vector and memory instructions that some lane executed, and all others."""
     traces: tuple[WaveTrace, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """What a checked run found."""
     cpu_seconds: float = field(default=0.0, compare=False)
     """CPU time of this process, compilation included."""

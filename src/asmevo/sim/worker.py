@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.sim import layout, polling
+from asmevo.sim.checked.checking import Checking
+from asmevo.sim.checked.shadow import Shadow
 from asmevo.sim.entry import EntryState
 from asmevo.sim.executable import Executable
-from asmevo.sim.layout import PANEL, PANEL_SLOTS, ROW, WORKER, WORKER_BYTES
+from asmevo.sim.layout import PANEL, PANEL_SLOTS, ROW, WAVE, WORKER, WORKER_BYTES
 from asmevo.sim.results import WaveOrder
 from asmevo.sim.runtime.addresses import OFFSETS
 from asmevo.sim.slots import Slots, aligned, cell
@@ -43,6 +45,8 @@ class Worker:
         shared: Shared,
         *,
         lds_bytes: int,
+        checking: Checking | None = None,
+        on_start: int = 0,
     ) -> None:
         self.shared = shared
         waves = len(entry.lanes)
@@ -104,8 +108,22 @@ class Worker:
             agprs=agprs,
             lds_bytes=self.slots.lds_room,
             private_bytes=self.slots.private_room,
+            on_start=on_start,
         )
+        self.shadow = None if checking is None else self._shadow(checking, base, lds_bytes)
         self.add_slot()
+
+    def _shadow(self, checking: Checking, base: int, lds_bytes: int) -> Shadow:
+        return Shadow(
+            checking,
+            waves=len(self._entry.lanes),
+            lds_bytes=lds_bytes,
+            base=base,
+            image_bytes=len(self._memory),
+            workgroups=len(self.shared.workgroups),
+            fill=self.shared.fill,
+            undefined=self._entry.undefined,
+        )
 
     @property
     def pointer(self) -> int:
@@ -114,7 +132,11 @@ class Worker:
 
     def add_slot(self) -> None:
         """Make room for one more resident workgroup."""
-        self._set(slot_count=self.slots.add(**self._wave_fields))
+        count = self.slots.add(**self._wave_fields)
+        if self.shadow is not None:
+            for wave, pointer in enumerate(self.shadow.add_workgroup()):
+                cell(self.slots.state(count - 1, wave), WAVE["shadow"])[0] = pointer
+        self._set(slot_count=count)
 
     def _set(self, **values: int) -> None:
         for name, value in values.items():

@@ -90,6 +90,9 @@ def _start(module: Module) -> None:
         rest_fields = (("fault", "0"), ("vskip", "0"), ("number", number), ("workgroup", "%workgroup"))
         for name, start in (*first, *rest_fields, ("deadline", worker_field(f, "%worker", "quantum"))):
             set_wave_field(f, "%wave", name, start)
+        on_start = worker_field(f, "%worker", "on_start")
+        with f.when(f.let(f"icmp ne ptr {on_start}, null")):
+            f.do(f"call void {on_start}(ptr {wave_field(f, '%wave', 'shadow')}, i64 %number, i32 %workgroup)")
         f.do("ret void")
 
 

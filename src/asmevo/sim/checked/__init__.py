@@ -1,0 +1,5 @@
+"""Checked execution: what is late, racy, unwritten or out of bounds is found where it happens."""
+
+from asmevo.sim.checked.checking import Checking, Span
+
+__all__ = ["Checking", "Span"]
