@@ -42,7 +42,10 @@ class Executable:
 
     @classmethod
     def build(cls, program: Program, cache: BlockCache, *, checked: bool = False) -> Executable:
-        """Prepare a program, with `checked` for checked execution. Raises `UnsupportedError` that names everything that cannot be executed."""
+        """Prepare a program, with `checked` for checked execution.
+
+        Raises `UnsupportedError` that names everything that cannot be executed.
+        """
         if program.source.target != TARGET:
             raise UnsupportedError(
                 f"The simulator executes {TARGET} code and this is {program.source.target}; give an object of {TARGET}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from asmevo.isa import Instruction, RegSet, effects, names, span
 from asmevo.program.asynchronous import operation
@@ -19,8 +20,8 @@ _MESSAGES = {
     "lds.read": "`{it}` reads LDS at {address} while {earlier} of wave {other} may not have written it yet ({where}).",
     "lds.write": "`{it}` writes LDS at {address} while {earlier} of wave {other} may still access it ({where}).",
     "lds.dma": "`{it}` accesses LDS at {address} before {earlier} of the same wave has been waited for ({where}).",
-    "bounds.read": "`{it}` reads {address}, which is in the memory of the launch and in none of its buffers ({where}).",
-    "bounds.write": "`{it}` writes {address}, which is in the memory of the launch and in none of its buffers ({where}).",
+    "bounds.read": "`{it}` reads {address}, which is in none of the buffers of the launch ({where}).",
+    "bounds.write": "`{it}` writes {address}, which is in none of the buffers of the launch ({where}).",
     "global.read": "`{it}` reads {address}, which workgroup {other} wrote, and nothing orders the two ({where}).",
     "global.write": "`{it}` writes {address}, where workgroup {other} wrote something else, and nothing orders the two "
     "({where}).",
@@ -40,30 +41,44 @@ _RULES = {
 def findings(program: Program, chunks: Sequence[Chunk], events: Iterable[Event]) -> Iterator[Finding]:
     """Findings of a run, each rule once for a line and an earlier line, in the order in which they happened."""
     known: set[tuple[str, int | None, int | None, str]] = set()
-    for event in events:
-        for finding in _findings(program, chunks, event):
+    for _, together in groupby(events, _block_run):
+        for finding in _findings(program, chunks, list(together)):
             key = (finding.rule, finding.line, finding.facts.get("earlier"), finding.facts.get("registers", ""))
             if key not in known:
                 known.add(key)
                 yield finding
 
 
-def _findings(program: Program, chunks: Sequence[Chunk], event: Event) -> Iterator[Finding]:
+def _block_run(event: Event) -> tuple[object, ...]:
+    """Equal for neighbours that are told of together: registers that one run of a block found undefined."""
+    return (event.kind, event.place, event.wave, event.workgroup, None if event.kind == "undefined" else event)
+
+
+def _findings(program: Program, chunks: Sequence[Chunk], together: list[Event]) -> Iterator[Finding]:
+    event = together[0]
     if event.kind == "pending":
         yield from _pending(program, chunks, event)
     elif event.kind == "undefined":
-        yield from _undefined(program, chunks, event)
+        registers = 0
+        for one in together:
+            registers |= span(one.first, one.units)
+        yield from _undefined(program, chunks, event, registers)
     else:
-        line = _line(program, chunks, event.place)
-        earlier = _line(program, chunks, event.earlier) if event.earlier >= 0 else None
-        message = _MESSAGES[event.kind].format(
-            it=line.instruction, address=f"0x{event.address:x}", where=_where(event), other=event.other,
-            earlier="" if earlier is None else f"line {earlier.id}, `{earlier.instruction}`,",
-        )  # fmt: skip
-        facts_ = _facts(event) | {"address": event.address}
-        facts_ |= {"other": event.other} if event.other >= 0 else {}
-        facts_ |= {} if earlier is None else {"earlier": earlier.id}
-        yield Finding(_RULES[event.kind], message, line=line.id, facts=facts_)
+        yield _access(program, chunks, event)
+
+
+def _access(program: Program, chunks: Sequence[Chunk], event: Event) -> Finding:
+    """A finding on one access of memory."""
+    line = _line(program, chunks, event.place)
+    earlier = _line(program, chunks, event.earlier) if event.earlier >= 0 else None
+    message = _MESSAGES[event.kind].format(
+        it=line.instruction, address=f"0x{event.address:x}", where=_where(event), other=event.other,
+        earlier="" if earlier is None else f"line {earlier.id}, `{earlier.instruction}`,",
+    )  # fmt: skip
+    facts_ = _facts(event) | {"address": event.address}
+    facts_ |= {"other": event.other} if event.other >= 0 else {}
+    facts_ |= {} if earlier is None else {"earlier": earlier.id}
+    return Finding(_RULES[event.kind], message, line=line.id, facts=facts_)
 
 
 def _line(program: Program, chunks: Sequence[Chunk], place: int, at: int | None = None) -> Line:
@@ -116,20 +131,16 @@ def _pending_finding(event: Event, line: Line, earlier: Line, kind: str, registe
     return Finding(f"check.{kind}", message, line=line.id, facts=facts_)
 
 
-def _undefined(program: Program, chunks: Sequence[Chunk], event: Event) -> Iterator[Finding]:
-    """The first instruction of the block that needs a register nobody wrote."""
-    registers = span(event.first, event.units)
+def _undefined(program: Program, chunks: Sequence[Chunk], event: Event, registers: RegSet) -> Iterator[Finding]:
+    """The instructions of a block that need registers nobody wrote."""
     for line in _stretch(program, chunks, event):
-        if needed(line.instruction) & registers:
+        if used := needed(line.instruction) & registers:
             message = (
-                f"Line {line.id}, `{line.instruction}`, uses {names(registers)}, which nothing has written "
+                f"Line {line.id}, `{line.instruction}`, uses {names(used)}, which nothing has written "
                 f"({_where(event)})."
             )
-            facts_ = _facts(event) | {"registers": names(registers)}
-            yield Finding("check.undefined", message, line=line.id, facts=facts_)
-            return
-        if _writes(line.instruction) & registers:
-            return
+            yield Finding("check.undefined", message, line=line.id, facts=_facts(event) | {"registers": names(used)})
+        registers &= ~(used | _writes(line.instruction))
 
 
 def _writes(instruction: Instruction) -> RegSet:

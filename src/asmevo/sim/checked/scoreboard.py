@@ -13,7 +13,6 @@ from asmevo.sim.checked.layout import (
     DMA,
     ENTRIES,
     ENTRY,
-    FLAT,
     GROUP,
     LDS,
     LOG,
