@@ -45,7 +45,11 @@ k:
         .amdhsa_group_segment_fixed_size {lds}
         .amdhsa_private_segment_fixed_size {private}
         .amdhsa_float_denorm_mode_32 {denorm}
+        .amdhsa_float_denorm_mode_16_64 {denorm64}
+        .amdhsa_float_round_mode_32 {round}
+        .amdhsa_float_round_mode_16_64 {round64}
         .amdhsa_dx10_clamp {dx10}
+        .amdhsa_ieee_mode {ieee}
     .end_amdhsa_kernel
     .amdgpu_metadata
 ---
@@ -68,9 +72,13 @@ amdhsa.kernels:
 
 
 @lru_cache(maxsize=512)
-def kernel(code: str, *, lds: int = 0, private: int = 0, flush: bool = False, dx10: bool = True) -> CodeObject:
-    """A linked code object with one kernel."""
-    text = _KERNEL.format(code=code, lds=lds, private=private, denorm=0 if flush else 3, dx10=int(dx10))
+def kernel(
+    code: str, *, lds: int = 0, private: int = 0, flush: bool = False, dx10: bool = True, mode: int | None = None
+) -> CodeObject:
+    """A linked code object with one kernel; it starts with MODE as compilers set it, `flush` and `dx10` aside, or with `mode`."""
+    mode = (0x0C0 if flush else 0x0F0) | dx10 << 8 | 1 << 9 if mode is None else mode
+    fields = {"denorm": mode >> 4 & 3, "denorm64": mode >> 6 & 3, "round": mode & 3, "round64": mode >> 2 & 3}
+    text = _KERNEL.format(code=code, lds=lds, private=private, dx10=mode >> 8 & 1, ieee=mode >> 9 & 1, **fields)
     tools = Toolchain.find()
     with tempfile.TemporaryDirectory() as folder:
         relocatable, linked = Path(folder, "k.o"), Path(folder, "k.co")
@@ -121,14 +129,15 @@ def run(
     private: int = 0,
     flush: bool = False,
     dx10: bool = True,
+    mode: int | None = None,
     limits: Limits | None = None,
     **options: Any,
 ) -> tuple[Image, Execution]:
     """Run a kernel; s[0:1] points to the arguments at BASE, s2, s3, s4 are the workgroup ids."""
     image = image or Image()
-    program = (
-        code if isinstance(code, Program) else recover(kernel(code, lds=lds, private=private, flush=flush, dx10=dx10))
-    )
+    program = code
+    if not isinstance(program, Program):
+        program = recover(kernel(program, lds=lds, private=private, flush=flush, dx10=dx10, mode=mode))
     executable = Executable.build(program, block_cache())
     limits = limits or Limits(instructions=100_000)
     return image, execute(executable, grid or Grid(), image, limits=limits, **options)

@@ -20,7 +20,7 @@ from asmevo.sim.ir import Module, Value
 from asmevo.sim.lanes import LaneAlgebra
 from asmevo.sim.layout import FULL, PARTIAL, SKIP
 from asmevo.sim.native import Compiler, Host, Library, linker
-from asmevo.sim.options import Options
+from asmevo.sim.options import FloatRules, Options
 from asmevo.sim.runtime import core_module
 from asmevo.sim.runtime.matrix import Shape, product_module
 from asmevo.sim.runtime.unpack import ELEMENT_BITS, unpack_module
@@ -184,7 +184,7 @@ def test_runtime_and_blocks_compile_for_aarch64() -> None:
         "s_and_saveexec_b64 s[4:5], vcc",
     )
     instructions = [parse_instruction(text) for text in code]
-    options = Options(flush=True, dx10_clamp=True)
+    options = Options(FloatRules(denorm_f32=0), 3)
     modules += [block_module(instructions, [0] * len(code), variant, options) for variant in (FULL, PARTIAL, SKIP)]
     for made in modules:
         assert is_arm_object(compiler.compile(made.text, optimise=False))

@@ -23,7 +23,7 @@ from asmevo.sim.options import Options
 
 LANES = 64
 FULL_MASK = (1 << LANES) - 1
-OPTIONS = Options(flush=False, dx10_clamp=True)
+OPTIONS = Options()
 VECTORS = 8
 SCALARS = 12
 PAIRS = {"vcc": VCC_LO, "exec": EXEC_LO} | {f"s[{i}:{i + 1}]": i for i in range(0, SCALARS, 2)}

@@ -47,7 +47,7 @@ def test_source_modifiers_clamp_and_omod() -> None:
         v_max_f32_e64 v43, -|v10|, s20
         v_add_f32_e64 v44, v10, v11 div:2
     """
-    got = lanes(code, [a, b], 5, scalars=[int(np.float32(-2.5).view(np.uint32))]).view(np.float32)
+    got = lanes(code, [a, b], 5, scalars=[int(np.float32(-2.5).view(np.uint32))], mode=0x1C0).view(np.float32)
     np.testing.assert_array_equal(got[0], -a + np.abs(b))
     np.testing.assert_array_equal(got[1], np.clip(a * np.float32(0.5), 0, 1))
     fused = (a.astype(np.float64) * b - 1).astype(np.float32)

@@ -63,14 +63,15 @@ class _BlockEmitter:
         self, module: Module, builder: Builder, variant: int, options: Options, instructions: Sequence[Instruction]
     ) -> None:
         self.variant = variant
-        self.registers = Registers(module, builder, FULL if variant == SKIP else variant)
+        self.registers = Registers(module, builder, FULL if variant == SKIP else variant, options.rules)
+        self.rules = options.rules
         self.floats = FloatMode(self.registers, options)
-        self.vector = VectorEmitter(self.registers, options)
+        self.vector = VectorEmitter(self.registers)
         self.checks = self._checks(instructions) if options.checked else None
         self.memory = MemoryEmitter(self.registers, self.checks)
         self.matrix = MatrixEmitter(self.registers)
         self.cross = CrossLaneEmitter(self.registers)
-        self.control = ControlEmitter(self.registers, options)
+        self.control = ControlEmitter(self.registers)
         self.indexing = Indexing(self.registers)
         self.taken = str(FALL)
 
@@ -88,7 +89,7 @@ class _BlockEmitter:
             self.checks.before(instruction, at)
         if self._is_skipped(row):
             return
-        self.floats.want(wanted_mode(row))
+        self.floats.want(wanted_mode(row, self.rules))
         if isinstance(row, ControlRow) and row.kind == "gpr_idx_on":
             self.indexing.on(instruction)
         elif isinstance(row, ControlRow) and row.kind == "gpr_idx_off":
@@ -130,12 +131,12 @@ class _BlockEmitter:
 
 
 @lru_cache(maxsize=1 << 16)
-def refusal(text: str, options: Options) -> str:
+def refusal(text: str) -> str:
     """Why the simulator cannot execute an instruction, or the empty string."""
     instruction = parse_instruction(text)
     try:
         list(bind(instruction, row_of(instruction)))
-        block_module((instruction,), (0,), PARTIAL, options)
+        block_module((instruction,), (0,), PARTIAL, Options())
     except UnsupportedError as error:
         return str(error)
     return ""

@@ -9,7 +9,8 @@ from functools import lru_cache
 from asmevo.isa import effects, parse_instruction
 from asmevo.isa.registers import EXEC
 from asmevo.program.program import Program, control_kind
-from asmevo.sim.layout import BARRIER, END, NEXT
+from asmevo.sim.flow import basic_blocks
+from asmevo.sim.layout import BARRIER, COMPUTED, END, NEW_MODE, NEXT
 from asmevo.verdict import UnsupportedError
 
 LONGEST = 64
@@ -17,6 +18,9 @@ LONGEST = 64
 SHORTEST = 24
 """Fewest instructions of a part of a longer basic block."""
 
+_KINDS = {
+    "endpgm": END, "barrier": BARRIER, "setpc": COMPUTED, "swappc": COMPUTED, "call": COMPUTED, "setreg": NEW_MODE,
+}  # fmt: skip
 _INDEXING = {"s_set_gpr_idx_on": True, "s_set_gpr_idx_off": False}
 """Opcodes that begin and end code with indexed registers."""
 
@@ -28,7 +32,7 @@ class Chunk:
     first: int
     last: int
     kind: int
-    """What happens at the end: NEXT, BARRIER or END."""
+    """What happens at the end: NEXT, BARRIER, END, COMPUTED or NEW_MODE."""
     successors: tuple[int, int]
     """Numbers of the blocks that follow: on fall-through, and on a taken branch."""
 
@@ -40,18 +44,20 @@ def chunks_of(program: Program) -> tuple[Chunk, ...]:
     """
     spans: list[tuple[int, int]] = []
     starts: dict[int, int] = {}
-    for block in program.blocks:
-        for first, last in _cut(program, block.first, block.last):
+    for begin, end in basic_blocks(program):
+        for first, last in _cut(program, begin, end):
             starts[first] = len(spans)
             spans.append((first, last))
     chunks: list[Chunk] = []
     for first, last in spans:
         line = program.lines[last - 1]
-        kind = {"endpgm": END, "barrier": BARRIER}.get(control_kind(line.instruction), NEXT)
+        kind = _KINDS.get(control_kind(line.instruction), NEXT)
         jump = starts[program.position[line.target]] if line.target is not None else -1
         fall = starts.get(last, -1)
         if control_kind(line.instruction) == "branch":
             fall = jump
+        if fall < 0 and kind == COMPUTED:
+            fall = len(chunks)  # never taken
         if fall < 0 and kind != END:
             raise UnsupportedError(f"The code runs past its end after `{line.instruction}` (line {line.id}).")
         chunks.append(Chunk(first, last, kind, (fall, jump if jump >= 0 else fall)))
@@ -62,7 +68,7 @@ def chunks_of(program: Program) -> tuple[Chunk, ...]:
 def _ends_chunk(text: str) -> bool:
     """Whether the lanes that are active may be others after this instruction, or the wave may wait."""
     instruction = parse_instruction(text)
-    if control_kind(instruction) in ("barrier", "setvskip"):
+    if control_kind(instruction) in ("barrier", "setvskip", "setreg"):
         return True
     return bool(effects(instruction).writes & EXEC)
 

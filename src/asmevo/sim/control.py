@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from asmevo.isa import ControlRow, Instruction, Reg, Word
+from asmevo.isa import ControlRow, Imm, Instruction, Reg, Word
 from asmevo.isa.registers import EXEC_LO, MODE, VCC_LO
 from asmevo.sim.ir import Value, constant
 from asmevo.sim.layout import FAULTS, WAVE, WORKER
-from asmevo.sim.options import Options
 from asmevo.sim.registers import STATE, Registers
 from asmevo.sim.scalars import read_scalar
 from asmevo.verdict import UnsupportedError
@@ -20,15 +19,16 @@ _NOTHING = {
 """Kinds without an effect on registers; what barriers, ends and branches do follows from the block's kind."""
 
 _HARDWARE = re.compile(r"hwreg\((\w+)(?:,\s*(\d+),\s*(\d+))?\)")
+_DIES = 8
+"""Compute dies (XCC) of the chip, to which workgroups go in turn."""
 
 
 class ControlEmitter:
     """Emits control instructions; a conditional branch gives the block's result."""
 
-    def __init__(self, registers: Registers, options: Options) -> None:
+    def __init__(self, registers: Registers) -> None:
         self.r = registers
         self.b = registers.b
-        self.options = options
 
     def emit(self, instruction: Instruction, row: ControlRow, at: int, end: int) -> str | None:
         """One instruction; for a conditional branch, an i32 that says whether it is taken."""
@@ -36,14 +36,16 @@ class ControlEmitter:
             return None
         if row.kind == "cbranch":
             return self._condition(instruction)
-        if row.kind == "getpc":
-            self._getpc(instruction, end)
+        if row.kind in ("getpc", "setpc", "swappc", "call"):
+            self._jump(instruction, row.kind, end)
         elif row.kind == "clock":
             self._clock(instruction)
         elif row.kind == "setvskip":
             self._setvskip(instruction)
         elif row.kind == "getreg":
             self._getreg(instruction)
+        elif row.kind == "setreg":
+            self._setreg(instruction)
         elif row.kind in ("trap", "halt"):
             self._fault(at)
         else:
@@ -68,14 +70,34 @@ class ControlEmitter:
             raise UnsupportedError(f"`{instruction}` has a result that is not a scalar register.")
         return target.first
 
-    def _getpc(self, instruction: Instruction, end: int) -> None:
+    def _next_address(self, end: int) -> Value:
         """Address of the next instruction: the block's own address, which the worker knows, and a distance."""
         b = self.b
         worker = b.load("ptr", b.at(STATE, WAVE["worker"].offset), 8)
         table = b.load("ptr", b.at(worker, WORKER["addresses"].offset), 8)
         chunk = b.cast("zext", b.load("i32", b.at(STATE, WAVE["chunk"].offset), 4), "i32", "i64")
         start = Value(b.load("i64", b.at(table, chunk, 8), 8), "i", 64, 1)
-        self.r.set_pair(self._target(instruction), self.r.scalar.add(start, constant(end, 64)))
+        return self.r.scalar.add(start, constant(end, 64))
+
+    def _jump(self, instruction: Instruction, kind: str, end: int) -> None:
+        """The address of what follows goes to a register, and a new one to the wave's `target`; either may be left out.
+
+        The new one is read first: both may be the same register.
+        """
+        target = None
+        if kind in ("setpc", "swappc"):
+            target = read_scalar(self.r, instruction.operands[-1], "b64", instruction)
+        elif kind == "call":
+            distance = instruction.operands[-1]
+            if not isinstance(distance, Imm):
+                raise UnsupportedError(f"`{instruction}` calls {distance}, which is not a distance.")
+            words = distance.bits & 0xFFFF
+            bytes_ = 4 * (words - 0x10000 if words >> 15 else words)
+            target = self.r.scalar.add(self._next_address(end), constant(bytes_, 64))
+        if target is not None:
+            self.b.store("i64", target.text, self.b.at(STATE, WAVE["target"].offset), 8)
+        if kind != "setpc":
+            self.r.set_pair(self._target(instruction), self._next_address(end))
 
     def _clock(self, instruction: Instruction) -> None:
         """Instructions executed so far stand for the clock."""
@@ -90,17 +112,47 @@ class ControlEmitter:
         self.b.store("i32", bit.text, self.b.at(STATE, WAVE["vskip"].offset), 4)
 
     def _getreg(self, instruction: Instruction) -> None:
-        """MODE as the kernel started with it; the other hardware registers say nothing here that code may depend on."""
-        source = instruction.operands[1]
-        m = _HARDWARE.match(source.text) if isinstance(source, Word) else None
-        if m is None or m[1] != "HW_REG_MODE":
-            raise UnsupportedError(f"`{instruction}` reads a hardware register that the simulator does not model.")
-        offset, size = int(m[2] or 0), int(m[3] or 32)
+        """MODE, or the die: the other hardware registers say nothing here that code may depend on."""
+        name, offset, size = _hardware(instruction, 1)
         o = self.r.scalar
-        value = o.lshr(self.r.word(MODE), o.const(offset))
-        self.r.set_word(self._target(instruction), o.and_(value, o.const((1 << size) - 1)))
+        if name == "HW_REG_MODE":
+            value = self.r.word(MODE)
+        elif name == "HW_REG_XCC_ID":
+            workgroup = self.b.load("i32", self.b.at(STATE, WAVE["workgroup"].offset), 4)
+            value = o.and_(Value(workgroup, "i", 32, 1), o.const(_DIES - 1))
+        else:
+            raise UnsupportedError(f"`{instruction}` reads a hardware register that the simulator does not model.")
+        field = o.and_(o.lshr(value, o.const(offset)), o.const((1 << size) - 1))
+        self.r.set_word(self._target(instruction), field)
+
+    def _setreg(self, instruction: Instruction) -> None:
+        """Part of MODE; the block ends here, and what follows is compiled for the new value."""
+        name, offset, size = _hardware(instruction, 0)
+        if name != "HW_REG_MODE":
+            raise UnsupportedError(f"`{instruction}` writes a hardware register that the simulator does not model.")
+        o = self.r.scalar
+        mask = o.const(((1 << size) - 1) << offset)
+        value = read_scalar(self.r, instruction.operands[1], "u32", instruction)
+        kept = o.and_(self.r.word(MODE), o.not_(mask))
+        self.r.set_word(MODE, o.or_(kept, o.and_(o.shl(value, o.const(offset)), mask)))
 
     def _fault(self, at: int) -> None:
         self.r.module.extern("sim_fault", "void", "ptr", "i32", "i32", "i32", "i64")
         code = f"i32 {FAULTS.index('trap')}"
         self.b.call("void", "sim_fault", f"ptr {STATE}", code, f"i32 {at}", "i32 -1", "i64 0")
+
+
+def _hardware(instruction: Instruction, position: int) -> tuple[str, int, int]:
+    """Name, first bit and bits of the hardware register that an operand names."""
+    operand = instruction.operands[position]
+    m = _HARDWARE.match(operand.text) if isinstance(operand, Word) else None
+    if m is None:
+        raise UnsupportedError(f"`{instruction}` names a hardware register in a way the simulator does not model.")
+    return m[1], int(m[2] or 0), int(m[3] or 32)
+
+
+def mode_field(instruction: Instruction) -> tuple[int, int, int | None] | None:
+    """For a write of MODE: its first bit, its bits, and the value where that is a constant. None for other writes."""
+    name, offset, size = _hardware(instruction, 0)
+    value = instruction.operands[1]
+    return (offset, size, value.bits if isinstance(value, Imm) else None) if name == "HW_REG_MODE" else None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from asmevo.codeobject import Descriptor
 from asmevo.isa.registers import EXEC, EXEC_LO, MODE, SCC, UNIT_COUNT, VGPR_BASE, RegSet, span
 from asmevo.sim.layout import LANES, UNITS
+from asmevo.sim.options import mode_of
 from asmevo.verdict import UnsupportedError
 
 
@@ -41,7 +42,7 @@ def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int
     scalars = np.full(UNITS, poison * 0x01010101, np.uint32)
     scalars[SCC] = poison & 1
     scalars[EXEC_LO : EXEC_LO + 2] = 0  # set for each wave
-    scalars[MODE] = _mode(descriptor)
+    scalars[MODE] = mode_of(descriptor)
     unit = 0
     for wanted, count, values in (
         (descriptor.private_segment_buffer, 4, ()),
@@ -64,13 +65,6 @@ def entry_state(descriptor: Descriptor, kernarg: int, block: tuple[int, int, int
     given = span(0, unit + descriptor.workgroup_info) | span(VGPR_BASE, 1) | EXEC | span(MODE, 1)
     undefined = span(0, UNIT_COUNT) & ~given
     return EntryState(scalars, (ids[0], ids[1], ids[2]), info, _items(block, poison), _lanes(block), undefined)
-
-
-def _mode(descriptor: Descriptor) -> int:
-    """The MODE register: rounding and denormals, DX10_CLAMP and IEEE."""
-    m = descriptor.float_mode
-    floats = m.round_f32 | m.round_f64 << 2 | m.denorm_f32 << 4 | m.denorm_f64 << 6
-    return floats | descriptor.dx10_clamp << 8 | descriptor.ieee << 9
 
 
 def _items(block: tuple[int, int, int], poison: int) -> NDArray[np.uint32]:

@@ -162,7 +162,7 @@ class _Driver:
             self.watch.ended(self.worker)
             return False
         if reason == MISSING:
-            self.executable.compile(self.worker.get("request"), self.worker.get("variant"))
+            self.executable.compile(*(self.worker.get(n) for n in ("request", "variant", "request_mode")))
         elif reason == FAULTED:
             self.status, self.fault = "fault", self._finding()
         elif reason == LIMIT:
@@ -212,6 +212,8 @@ _MESSAGES = {
     "descriptor": "`{instruction}` uses a buffer descriptor with swizzling or thread ids, base {address} ({where}).",
     "scratch": "`{instruction}` accesses scratch memory at {address}, beyond what the wave has ({where}).",
     "trap": "`{instruction}` stops the wave ({where}).",
+    "jump": "`{instruction}` goes to {address}, where no block of the code begins ({where}).",
+    "mode": "`{instruction}` sets MODE to {address}, for which no code was prepared ({where}).",
 }
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from asmevo.sim.fold import compare, fold
 from asmevo.sim.ir import Builder, Value, constant, type_name
+from asmevo.sim.options import FloatRules
 
 _FORMATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
 
@@ -35,9 +36,10 @@ def float_constant(bits_value: int, bits: int, lanes: int) -> Value:
 class LaneAlgebra:
     """Implements `asmevo.isa.Algebra`; values are `Value` of `lanes` lanes."""
 
-    def __init__(self, builder: Builder, lanes: int, group: str = "0") -> None:
+    def __init__(self, builder: Builder, lanes: int, group: str = "0", rules: FloatRules | None = None) -> None:
         self.b = builder
         self.lanes = lanes
+        self.rules = rules or FloatRules()
         self.group = group
         """i64: which group of `lanes` lanes of the wave this is."""
         self._widened: dict[str, Value] = {}
@@ -48,13 +50,21 @@ class LaneAlgebra:
         """64-bit values that are two 32-bit ones, low and high."""
         self._shifted: dict[str, tuple[str, int]] = {}
         """Right shifts of such pairs by less than 32."""
+        self._quiet: set[str] = set()
+        """Results of arithmetic: none is a signalling NaN."""
 
     # --- helpers
     def _value(self, text: str, kind: str, bits: int) -> Value:
         return Value(text, kind, bits, self.lanes)
 
     def _binary(self, op: str, a: Value, b: Value) -> Value:
-        return Value(self.b.let(f"{op} {a.type} {a.text}, {b.text}"), a.kind, a.bits, self.lanes)
+        result = Value(self.b.let(f"{op} {a.type} {a.text}, {b.text}"), a.kind, a.bits, self.lanes)
+        return self._arithmetic(result)
+
+    def _arithmetic(self, result: Value) -> Value:
+        if result.kind == "f":
+            self._quiet.add(result.text)
+        return result
 
     def _cast(self, op: str, a: Value, kind: str, bits: int) -> Value:
         return Value(self.b.let(f"{op} {a.typed} to {type_name(kind, bits, self.lanes)}"), kind, bits, self.lanes)
@@ -266,13 +276,18 @@ class LaneAlgebra:
         return self._binary("fdiv", a, b)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        return self._fma16(a, b, c) if a.bits == 16 else self._intrinsic("fma", a, b, c)
+        return self._fma16(a, b, c) if a.bits == 16 else self._arithmetic(self._intrinsic("fma", a, b, c))
 
     def _fma16(self, a: Value, b: Value, c: Value) -> Value:
-        """The f16 product is exact in f32; rounding the sum to odd there makes the second rounding harmless."""
+        """The f16 product is exact in f32; rounding the sum to odd there makes the second rounding harmless.
+
+        Rounding twice in one direction is rounding once.
+        """
         x, y, z = (self.fpcast(v, 32) for v in (a, b, c))
         product = self.fmul(x, y)
         total = self.fadd(product, z)
+        if self.rules.round_f64:
+            return self.fpcast(total, 16)
         part = self.fsub(total, product)
         error = self.fadd(self.fsub(product, self.fsub(total, part)), self.fsub(z, part))
         bits = self.as_int(total)
@@ -290,10 +305,29 @@ class LaneAlgebra:
         return self._intrinsic("fabs", a)
 
     def fmin(self, a: Value, b: Value) -> Value:
-        return self._intrinsic("minimumnum", a, b)
+        return self._extreme_float("minimumnum", a, b)
 
     def fmax(self, a: Value, b: Value) -> Value:
-        return self._intrinsic("maximumnum", a, b)
+        return self._extreme_float("maximumnum", a, b)
+
+    def _extreme_float(self, name: str, a: Value, b: Value) -> Value:
+        result = self._arithmetic(self._intrinsic(name, a, b))
+        if not self.rules.ieee:
+            return result
+        quiet_nan = self.as_float(self.const(_QUIET_NAN[a.bits], a.bits))
+        for x in (a, b):
+            if x.text not in self._quiet and x.const is None:
+                result = self._arithmetic(self.select(self._is_signalling(x), quiet_nan, result))
+        return result
+
+    def _is_signalling(self, a: Value) -> Value:
+        """A NaN without the quiet bit: with the sign shifted out, above infinity and below the quiet NaNs."""
+        bits, quiet = a.bits, _QUIET_NAN[a.bits]
+        infinity = quiet & quiet << 1
+        above = self.sub(
+            self.and_(self.as_int(a), self.const((1 << (bits - 1)) - 1, bits)), self.const(infinity + 1, bits)
+        )
+        return self.icmp("ult", above, self.const(quiet - infinity - 1, bits))
 
     def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
         return self._value(self.b.let(f"fcmp {predicate} {a.type} {a.text}, {b.text}"), "i", 1)

@@ -82,6 +82,8 @@ WAVE, _wave_end = _fields(
     private_size="i64",
     worker="ptr",
     shadow="ptr",  # what checked execution knows of the wave
+    mode="i32",  # which of the worker's modes the wave is in
+    target="i64",  # where a computed jump goes
 )
 WAVE_BYTES = -(-_wave_end // 64) * 64 + 64 * 5
 """Size of a wave's state with padding that keeps the waves of a workgroup off the same cache sets."""
@@ -114,11 +116,17 @@ WORKER, WORKER_BYTES = _fields(
     variant="i32",
     changes="i64",  # blocks that may have changed memory, and atomics that did
     changes_seen="i64",  # `changes` at the end of the last round without progress
-    flush="i32",  # f32 denormals are flushed
+    request_mode="i32",
+    host_mode="i32",  # float mode of the host between blocks, see `asmevo.sim.runtime.floatmode`
+    modes="ptr",  # [mode_count] i32: values of MODE that there is code for, the kernel's own first
+    mode_count="i32",
+    landings="ptr",  # i32 for each dword of the code: the block that begins there, or -1
+    code_start="i64",  # device address of the code
+    code_bytes="i64",
     limit="i64",  # instructions of a wave
     quantum="i64",
     blocks="i64",
-    functions="ptr",  # [VARIANTS][blocks] entry points or null
+    functions="ptr",  # [modes][VARIANTS][blocks] entry points or null
     counts="ptr",  # [COUNTERS][blocks] i64
     successors="ptr",  # [blocks][2] i32
     lengths="ptr",  # [blocks] i32
@@ -152,14 +160,15 @@ WORKER, WORKER_BYTES = _fields(
 
 FALL, JUMP = 0, 1
 """What a block returns: which of its two successors follows."""
-NEXT, BARRIER, END, TRAP = range(4)
-"""Kinds of blocks: what happens after the last instruction."""
+NEXT, BARRIER, END, COMPUTED, NEW_MODE = range(5)
+"""Kinds of blocks: what happens after the last instruction. COMPUTED: it goes to the address that the block left in
+the wave's `target`. NEW_MODE: MODE has changed, and other code follows."""
 
 ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT, STALLED, NEW_SLOT, STEPPED = range(8)
 """What the worker loop returns. STALLED: all resident workgroups only poll, and no other may start. NEW_SLOT: memory
 for one more workgroup is wanted. STEPPED: a wave has executed one block."""
 
-FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap")
+FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap", "jump", "mode")
 """Fault codes: kind of access that went wrong."""
 
 

@@ -13,6 +13,7 @@ from asmevo.isa.registers import EXEC_LO, SCC, VGPR_BASE
 from asmevo.sim.ir import Builder, Module, Value, constant
 from asmevo.sim.lanes import LaneAlgebra
 from asmevo.sim.layout import FULL, ROW, VECTORS, register_offset, scalar_offset
+from asmevo.sim.options import FloatRules
 
 GROUP = 16
 """Lanes that vector code works on at a time; also the length of a DPP row."""
@@ -23,11 +24,12 @@ _LANE_BITS = "<" + ", ".join(f"i32 {1 << n}" for n in range(GROUP)) + ">"
 class Registers:
     """Reads and writes registers; `b` receives straight-line code, `body` the vector code of the pending run."""
 
-    def __init__(self, module: Module, builder: Builder, variant: int) -> None:
+    def __init__(self, module: Module, builder: Builder, variant: int, rules: FloatRules | None = None) -> None:
         self.module = module
         self.b = builder
         self.partial = variant != FULL
-        self.scalar = LaneAlgebra(builder, 1)
+        self.rules = rules or FloatRules()
+        self.scalar = LaneAlgebra(builder, 1, rules=self.rules)
         self._words: dict[int, Value] = {}
         self._pairs: dict[int, Value] = {}
         self._scc: Value | None = None
@@ -39,7 +41,7 @@ class Registers:
         self._runs += 1
         self.body = Builder(self.module, f"r{self._runs}")
         self._group = self.body.name()
-        self.vector = LaneAlgebra(self.body, GROUP, self._group)
+        self.vector = LaneAlgebra(self.body, GROUP, self._group, self.rules)
         self._base = self.body.name()
         self._values: dict[int, Value] = {}
         self._dirty: set[int] = set()

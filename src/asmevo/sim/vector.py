@@ -8,7 +8,6 @@ from asmevo.isa.row import HIDDEN, TYPE_UNITS
 from asmevo.sim.forms import SDWA_SELECTS, Dpp, dpp, half_bits, immediate_bits, type_bits
 from asmevo.sim.ir import Value, constant, index_text, mask_text, results_of
 from asmevo.sim.lanes import float_constant
-from asmevo.sim.options import Options
 from asmevo.sim.registers import GROUP, Registers
 from asmevo.verdict import UnsupportedError
 
@@ -28,9 +27,9 @@ def _refuse(instruction: Instruction, what: str) -> UnsupportedError:
 class VectorEmitter:
     """Adds one VALU instruction at a time to the pending run of `registers`."""
 
-    def __init__(self, registers: Registers, options: Options) -> None:
+    def __init__(self, registers: Registers) -> None:
         self.r = registers
-        self.options = options
+        self.rules = registers.rules
         self.instruction: Instruction
         self.dpp: Dpp | None = None
         self.dpp_mask: Value | None = None
@@ -130,7 +129,20 @@ class VectorEmitter:
         o, bits = self.r.vector, type_bits(kind)
         if bits < raw.bits:
             raw = o.trunc(o.lshr(raw, o.const(16)) if high else raw, bits)
-        return o.as_float(raw) if kind in _FLOAT else raw
+        return self._float_operand(raw, bits) if kind in _FLOAT else raw
+
+    def _float_operand(self, raw: Value, bits: int) -> Value:
+        """Bits as a float; f16 denormals are flushed here, since the host does not."""
+        o = self.r.vector
+        if bits == 16 and self.rules.denorm_f64 in (0, 2):
+            raw = self._without_denormals(raw)
+        return o.as_float(raw)
+
+    def _without_denormals(self, raw: Value) -> Value:
+        """f16 bits with denormals as zeros of their sign."""
+        o = self.r.vector
+        tiny = o.icmp("ult", o.and_(raw, o.const(0x7FFF, 16)), o.const(0x0400, 16))
+        return o.select(tiny, o.and_(raw, o.const(0x8000, 16)), raw)
 
     def _modified(self, value: Value, operand: Operand | None) -> Value:
         """neg and abs. On a value that is not a float they act on the sign bit."""
@@ -240,21 +252,30 @@ class VectorEmitter:
         modifiers = self.instruction.modifiers
         o = self.r.vector
         if value.kind == "f":
-            for name in ("mul", "div"):
-                if name in modifiers:
-                    value = o.fmul(value, o.fconst(_OMOD[name, modifiers[name]], value.bits))
-            return self._clamped(value) if "clamp" in modifiers else value
+            if not self._output_denormals(value.bits) and not self.rules.ieee:
+                for name in ("mul", "div"):
+                    if name in modifiers:
+                        scaled = o.fmul(value, o.fconst(_OMOD[name, modifiers[name]], value.bits))
+                        value = o.fadd(scaled, o.fconst(0.0, value.bits))  # -0 becomes +0
+            value = self._clamped(value) if "clamp" in modifiers else value
+            if value.bits == 16 and not self._output_denormals(16):
+                return o.as_float(self._without_denormals(o.as_int(value)))
+            return value
         if {"clamp", "mul", "div"} & modifiers.keys():
             raise _refuse(self.instruction, "clamp on an integer result")
         return value
+
+    def _output_denormals(self, bits: int) -> bool:
+        """Whether denormal results are kept. Only without them, and without IEEE, output modifiers have an effect."""
+        return bool((self.rules.denorm_f32 if bits == 32 else self.rules.denorm_f64) & 2)
 
     def _clamped(self, value: Value) -> Value:
         """Between 0 and 1; NaN gives 0 with DX10_CLAMP, else stays NaN."""
         o = self.r.vector
         zero, one = o.fconst(0.0, value.bits), o.fconst(1.0, value.bits)
-        below = "ogt" if self.options.dx10_clamp else "ugt"
+        below = "ogt" if self.rules.dx10_clamp else "ugt"
         value = o.select(o.fcmp(below, value, zero), value, zero)
-        return o.select(o.fcmp("olt" if self.options.dx10_clamp else "ult", value, one), value, one)
+        return o.select(o.fcmp("olt" if self.rules.dx10_clamp else "ult", value, one), value, one)
 
     def _write(self, unit: int, kind: str, value: Value, row: LaneRow) -> None:
         o, r = self.r.vector, self.r
@@ -351,7 +372,7 @@ class VectorEmitter:
             else:
                 whole = self._raw(operand, "b32", -1)
             raw = o.trunc(o.lshr(whole, o.const(16)) if high else whole, type_bits(element))
-        value = o.as_float(raw) if element in _FLOAT else raw
+        value = self._float_operand(raw, raw.bits) if element in _FLOAT else raw
         return o.fneg(value) if negated and value.kind == "f" else value
 
     def _packed_register(self, unit: int, element: str) -> Value:

@@ -76,7 +76,12 @@ class Worker:
             slots=self.slots.table.ctypes.data,
             slot_limit=self.slots.most,
             wave_count=waves,
-            flush=int(executable.options.flush),
+            host_mode=executable.options[0].host_mode,
+            modes=shared.modes.ctypes.data,
+            mode_count=len(shared.modes),
+            landings=executable.landings.ctypes.data,
+            code_start=shared.code_start,
+            code_bytes=4 * len(executable.landings),
             limit=shared.limit,
             quantum=shared.quantum,
             blocks=blocks,
@@ -196,7 +201,8 @@ class Shared:
         self.lengths = np.array([c.last - c.first for c in chunks], np.int32)
         self.kinds = np.array([c.kind for c in chunks], np.int32)
         self.polls = np.array([polling.weight(executable.instructions(n)) for n in range(len(chunks))], np.int32)
-        start = code_address + executable.program.source.text.address
-        self.addresses = np.array([start + o for o in executable.offsets] or [0], np.int64)
+        self.code_start = code_address + executable.program.source.text.address
+        self.addresses = np.array([self.code_start + o for o in executable.offsets] or [0], np.int64)
+        self.modes = np.array(executable.modes, np.int32)
         self.next = np.zeros(1, np.int64)
         self.stop = np.zeros(1, np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asmevo.sim.ir import Module
-from asmevo.sim.runtime import accesses, addresses, crossbar, floatmode, functions, residents, schedule
+from asmevo.sim.runtime import accesses, addresses, crossbar, floatmode, functions, redirect, residents, schedule
 
 
 def core_module(architecture: str) -> Module:
@@ -14,6 +14,7 @@ def core_module(architecture: str) -> Module:
     crossbar.define(module)
     functions.define(module)
     floatmode.define(module, architecture)
+    redirect.define(module)
     schedule.define(module)
     residents.define(module)
     return module

@@ -53,7 +53,7 @@ def _run(module: Module) -> None:
     """i32 sim_run(worker)."""
     with module.function("sim_run", "i32", {"worker": "ptr"}) as f:
         saved = f.call("i64", "sim_float_get")
-        f.call("void", "sim_float_mode", f"i32 {worker_field(f, '%worker', 'flush')}")
+        f.call("void", "sim_float_mode", f"i32 {worker_field(f, '%worker', 'host_mode')}")
         result = f.variable("i32", "0")
         head, leave = f.fresh("head"), f.fresh("leave")
         f.jump(head)

@@ -9,6 +9,7 @@ from asmevo.isa.registers import EXEC_LO
 from asmevo.sim import polling
 from asmevo.sim.ir import Builder, Module
 from asmevo.sim.layout import (
+    COMPUTED,
     END,
     ENDED,
     FAULTED,
@@ -24,6 +25,7 @@ from asmevo.sim.layout import (
     STEPPED,
     TRACE_FULL,
     UNITS,
+    VARIANTS,
     VECTOR_BASE,
     WAITING,
     register_offset,
@@ -86,7 +88,7 @@ def _start(module: Module) -> None:
             f.store("<16 x i32>", f.load("<16 x i32>", f.at(items, group, 64), 4), f.at("%wave", group, 64), 64)
         number = f.cast("trunc", "%number", "i64", "i32")
         first = (("chunk", worker_field(f, "%worker", "entry")), ("phase", str(RUNNING)), ("count", "0"))
-        first += (("polls", "0"), ("polling", "0"))
+        first += (("polls", "0"), ("polling", "0"), ("mode", "0"))
         rest_fields = (("fault", "0"), ("vskip", "0"), ("number", number), ("workgroup", "%workgroup"))
         for name, start in (*first, *rest_fields, ("deadline", worker_field(f, "%worker", "quantum"))):
             set_wave_field(f, "%wave", name, start)
@@ -117,10 +119,13 @@ def _wave(module: Module) -> None:
         skipping = f.i32("icmp ne", wave_field(f, "%wave", "vskip"), 0)
         variant = f.choose(skipping, "i64", str(SKIP), f.choose(full, "i64", str(FULL), str(PARTIAL)))
         index = f.i64("add", f.i64("mul", variant, blocks), block)
-        function = f.load("ptr", f.at(table["functions"], index, 8), 8)
+        mode = f.cast("zext", wave_field(f, "%wave", "mode"), "i32", "i64")
+        code = f.i64("add", f.i64("mul", f.i64("mul", mode, VARIANTS), blocks), index)
+        function = f.load("ptr", f.at(table["functions"], code, 8), 8)
         with f.when(f.let(f"icmp eq ptr {function}, null")):
             set_worker_field(f, "%worker", "request", chunk)
             set_worker_field(f, "%worker", "variant", f.cast("trunc", variant, "i64", "i32"))
+            set_worker_field(f, "%worker", "request_mode", wave_field(f, "%wave", "mode"))
             f.do(f"ret i32 {MISSING}")
         with f.when(tracing):
             _trace(f, trace, trace_size, chunk)
@@ -140,7 +145,11 @@ def _wave(module: Module) -> None:
         edge = f.i64("add", f.i64("shl", block, 1), f.cast("zext", taken, "i32", "i64"))
         set_wave_field(f, "%wave", "chunk", f.load("i32", f.at(table["successors"], edge, 4), 4))
         kind = f.load("i32", f.at(table["kinds"], block, 4), 4)
-        with f.when(f.i32("icmp ne", kind, NEXT)):
+        with f.when(f.i32("icmp uge", kind, COMPUTED)):
+            wrong = f.call("i32", "sim_redirect", "ptr %worker", "ptr %wave", f"i32 {kind}", f"i32 {chunk}")
+            with f.when(f.i32("icmp ne", wrong, 0)):
+                f.do(f"ret i32 {FAULTED}")
+        with f.when(f.let(f"and i1 {f.i32('icmp ne', kind, NEXT)}, {f.i32('icmp ult', kind, COMPUTED)}")):
             ends = f.i32("icmp eq", kind, END)
             set_wave_field(f, "%wave", "phase", f.choose(ends, "i32", str(ENDED), str(WAITING)))
             set_worker_field(f, "%worker", "moved", "1")
