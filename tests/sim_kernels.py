@@ -75,7 +75,10 @@ amdhsa.kernels:
 def kernel(
     code: str, *, lds: int = 0, private: int = 0, flush: bool = False, dx10: bool = True, mode: int | None = None
 ) -> CodeObject:
-    """A linked code object with one kernel; it starts with MODE as compilers set it, `flush` and `dx10` aside, or with `mode`."""
+    """A linked code object with one kernel.
+
+    Its float mode is that of compilers, `flush` and `dx10` aside, or the ten low bits of MODE are `mode`.
+    """
     mode = (0x0C0 if flush else 0x0F0) | dx10 << 8 | 1 << 9 if mode is None else mode
     fields = {"denorm": mode >> 4 & 3, "denorm64": mode >> 6 & 3, "round": mode & 3, "round64": mode >> 2 & 3}
     text = _KERNEL.format(code=code, lds=lds, private=private, dx10=mode >> 8 & 1, ieee=mode >> 9 & 1, **fields)

@@ -49,9 +49,26 @@ LEDGER: tuple[Difference, ...] = (
         "the first NaN operand, quieted",
     ),
     Difference(
-        "f32 denormals in kernels that flush",
-        "the host's flushing: moves, selects and bit operations keep them, arithmetic does not",
-        "the same, minimum and maximum in doubt",
+        "denormals that MODE flushes",
+        "in operands of arithmetic, comparisons, minima and conversions, and in results found tiny after rounding; "
+        "moves, selects and bit operations keep them",
+        "the same, minimum and maximum in doubt, and whether tininess is found before rounding",
+    ),
+    Difference(
+        "rounding other than to nearest even",
+        "of f32, and of f16 and f64, as MODE says, by the type of the result; divisions step by step, and "
+        "transcendentals as their polynomials round",
+        "the same for sums, products and fused ones; conversions between widths in doubt",
+    ),
+    Difference(
+        "IEEE mode",
+        "a signalling NaN makes minimum and maximum a quiet NaN; output modifiers have no effect",
+        "the same; float exceptions are not raised here",
+    ),
+    Difference(
+        "HW_REG_XCC_ID",
+        "the workgroup's number modulo 8; other hardware registers than MODE are refused",
+        "the die that runs the workgroup",
     ),
     Difference(
         "waits, hazards, clocks",
@@ -71,7 +88,7 @@ LEDGER: tuple[Difference, ...] = (
     ),
     Difference(
         "atomics of several lanes",
-        "lanes in ascending order; f32 addition to nearest even",
+        "lanes in ascending order; float sums to nearest even, denormals kept, in LDS flushed as MODE says",
         "any order; rounding of memory-side f32 and bf16 addition in doubt",
     ),
     Difference(
