@@ -274,18 +274,6 @@ def test_a_buffer_that_leaves_memory_is_a_finding() -> None:
     assert execution.fault.facts["lane"] == 16 and execution.fault.facts["address"] == BASE + SPACE
 
 
-def test_swizzled_descriptors_are_refused() -> None:
-    code = """
-        s_mov_b32 s8, s0
-        s_or_b32 s9, s1, 0x80000000
-        s_mov_b32 s10, 0x100
-        s_mov_b32 s11, 0x20000
-        buffer_load_dword v2, off, s[8:11], 0
-    """
-    _, execution = run(code)
-    assert execution.fault is not None and execution.fault.rule == "sim.descriptor"
-
-
 def test_buffer_to_lds_adds_the_offset_on_both_sides() -> None:
     """Lane n goes to M0 + offset + 4 n; lanes out of range write 0, inactive lanes write nothing."""
     data = np.arange(100, 164, dtype=np.uint32)

@@ -93,10 +93,20 @@ LEDGER: tuple[Difference, ...] = (
     ),
     Difference(
         "buffer range checks",
-        "raw: each dword against NUM_RECORDS with the scalar offset; structured: the index; swizzled: refused",
+        "each dword in bytes against NUM_RECORDS with the scalar offset; with a stride and an index, the index",
         "as the ISA document says, multi-dword accesses at the edge in doubt",
     ),
+    Difference(
+        "swizzled buffers",
+        "elements of 4 bytes",
+        "GFX9 descriptors have no element size; that it is 4 is what drivers assume",
+    ),
     Difference("LDS out of range", "ends the run with a finding", "loads 0, drops stores"),
-    Difference("flat addresses", "global memory only; apertures of LDS and scratch are not mapped", "three apertures"),
+    Difference("atomics that are not aligned", "end the run with a finding", "a memory violation"),
+    Difference(
+        "flat addresses",
+        "LDS at 1 << 48, scratch at 2 << 48, as Linux sets the apertures up",
+        "wherever the driver puts the apertures",
+    ),
 )
 """Every known difference."""

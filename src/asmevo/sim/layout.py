@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LANES = 64
+SHARED_APERTURE, PRIVATE_APERTURE = 1 << 48, 2 << 48
+"""Where flat addresses mean LDS and scratch, 4 GiB each (Linux `kfd_flat_memory.c`, GFX9)."""
 ROW = 4 * LANES
 """Bytes of a vector register: 64 lanes of 32 bits."""
 VECTORS = 512
@@ -76,7 +78,8 @@ WAVE, _wave_end = _fields(
     image="ptr",  # host address of the memory image
     image_base="i64",  # device address of its first byte
     image_size="i64",
-    offsets="ptr",  # 64 i64 of scratch for addresses
+    offsets="ptr",  # scratch for addresses (`asmevo.sim.runtime.addresses.ARRAYS`)
+    apart="i32",  # whether the dwords of the last buffer access lie apart
     panels="ptr",  # unpacked matrix operands
     private="ptr",  # scratch memory: `private_size` bytes for each lane
     private_size="i64",
@@ -168,7 +171,7 @@ ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT, STALLED, NEW_SLOT, STEPPED = rang
 """What the worker loop returns. STALLED: all resident workgroups only poll, and no other may start. NEW_SLOT: memory
 for one more workgroup is wanted. STEPPED: a wave has executed one block."""
 
-FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap", "jump", "mode")
+FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap", "jump", "mode", "alignment")
 """Fault codes: kind of access that went wrong."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asmevo.isa import Imm, Instruction, MemoryRow, Off, Operand, Reg, Space, bind
 from asmevo.isa.registers import M0
@@ -107,7 +107,7 @@ class MemoryEmitter:
                 stored = self._row(data[i], instruction) if row.kind == "store" else "null"
                 self.checks.lds(row, part.offsets, part.mask, stored, at)
         if row.kind == "atomic":
-            self._atomic(instruction, row, lanes[0], data, operands[0] if defs else None)
+            self._atomic(instruction, row, lanes[0], data, operands[0] if defs else None, at)
             return
         for i, part in enumerate(lanes):
             if row.kind == "load":
@@ -136,12 +136,12 @@ class MemoryEmitter:
         if row.space is Space.SCRATCH:
             lanes = self._private_lanes(instruction, address, base, offset, row.size, at)
         else:
-            lanes = self._global_lanes(instruction, address, base, offset, row.size, at)
+            lanes = self._global_lanes(instruction, row.space, address, base, offset, row.size, at)
             self._check_global(instruction, row, lanes, data, at)
         if to_lds:
             self._to_lds(instruction, row, lanes, offset, at)
         elif row.kind == "atomic":
-            self._atomic(instruction, row, lanes, data, operands[0] if defs else None)
+            self._atomic(instruction, row, lanes, data, operands[0] if defs else None, at)
         else:
             self._move(row, lanes, self._row(data[0], instruction))
 
@@ -150,10 +150,20 @@ class MemoryEmitter:
     ) -> None:
         if self.checks is not None:
             stored = self._row(data[0], instruction) if row.kind == "store" else "null"
-            self.checks.global_(instruction, row, lanes.mask, stored, at)
+            mask = lanes.mask
+            if row.space is Space.FLAT:  # lanes that use LDS or scratch are none of this
+                mask = self._extern("sim_in_image", "i64", f"ptr {STATE}", f"i64 {mask}")
+            self.checks.global_(instruction, row, mask, stored, at)
 
     def _global_lanes(
-        self, instruction: Instruction, address: Operand | None, base: Operand | None, offset: int, size: int, at: int
+        self,
+        instruction: Instruction,
+        space: Space,
+        address: Operand | None,
+        base: Operand | None,
+        offset: int,
+        size: int,
+        at: int,
     ) -> _Lanes:
         row = self._row(address, instruction)
         tail = (f"i64 {self.r.exec_bits()}", f"i64 {size}", f"i32 {at}")
@@ -162,7 +172,8 @@ class MemoryEmitter:
             start = o.add(self.r.pair(base.first), o.const(offset, 64))
             mask = self._extern("sim_global32", "i64", f"ptr {STATE}", f"ptr {row}", f"i64 {start.text}", *tail)
         else:
-            mask = self._extern("sim_global64", "i64", f"ptr {STATE}", f"ptr {row}", f"i64 {offset}", *tail)
+            name = "sim_global64" if space is Space.GLOBAL else "sim_flat"
+            mask = self._extern(name, "i64", f"ptr {STATE}", f"ptr {row}", f"i64 {offset}", *tail)
         return _Lanes(self._field("image"), self._field("offsets"), mask)
 
     def _private_lanes(
@@ -212,7 +223,7 @@ class MemoryEmitter:
         if to_lds:
             self._to_lds(instruction, row, lanes, offset, at)
         elif row.kind == "atomic":
-            self._buffer_atomic(instruction, row, lanes, data)
+            self._atomic(instruction, row, lanes, data, data[0] if "sc0" in modifiers else None, at)
         else:
             pointer = self._row(data[0], instruction)
             self._move(row, lanes, pointer)
@@ -225,17 +236,12 @@ class MemoryEmitter:
             words = row.size // 4
             name = f"sim_rest_{row.kind}"
             arguments = (f"ptr {lanes.base}", f"ptr {lanes.offsets}", f"i64 {rest}", f"ptr {data}", f"i64 {words}")
+            arguments += (f"ptr {STATE}",)
             self._extern(name, "void", *arguments)
         elif row.kind == "load":
             self.r.module.declarations.setdefault("sim_zeros", "@sim_zeros = external constant i8")
             self.r.module.imports.add("sim_zeros")
             self._move(row, _Lanes("@sim_zeros", "@sim_zeros", rest), data)
-
-    def _buffer_atomic(
-        self, instruction: Instruction, row: MemoryRow, lanes: _Lanes, data: list[Operand | None]
-    ) -> None:
-        returns = data[0] if "sc0" in instruction.modifiers else None
-        self._atomic(instruction, row, lanes, data, returns)
 
     def _to_lds(self, instruction: Instruction, row: MemoryRow, lanes: _Lanes, offset: int, at: int) -> None:
         """LDS-DMA: lane n goes to LDS at M0 + offset + 4 n."""
@@ -260,7 +266,16 @@ class MemoryEmitter:
         lanes: _Lanes,
         data: list[Operand | None],
         result: Operand | None,
+        at: int,
     ) -> None:
+        """Lanes in turn. Atomics must be aligned, on memory and on LDS."""
+        base = self.b.load("i64", self.b.at(STATE, WAVE["image_base"].offset), 8) if row.space is not Space.LDS else "0"
+        bytes_ = 8 if row.atomic_type.endswith("64") else 4
+        aligned = self._extern(
+            "sim_aligned", "i64", f"ptr {STATE}", f"ptr {lanes.offsets}", f"i64 {base}", f"i64 {lanes.mask}",
+            f"i64 {bytes_}", f"i32 {at}",
+        )  # fmt: skip
+        lanes = replace(lanes, mask=aligned)
         function = self._atomic_function(row, len(data))
         rows = [self._row(d, instruction) for d in data]
         target = self._row(result, instruction) if result is not None else "null"
@@ -286,8 +301,7 @@ class MemoryEmitter:
             o = LaneAlgebra(f, 1)
             changed = f.variable("i64", "0")
             with f.each_bit("%lanes") as lane:
-                offset = f.i64("and", f.load("i64", f.at("%offsets", lane, 8), 8), -bits // 8)
-                place = f.at("%base", offset)
+                place = f.at("%base", f.load("i64", f.at("%offsets", lane, 8), 8))
                 wide = _data_bits(row) == 2 * bits
                 values = [_lane_value(f, f"%data{i}", lane, bits, 0) for i in range(operands)]
                 if wide:
@@ -320,9 +334,8 @@ class MemoryEmitter:
             pointer = self.r.scalar_pointer(base.first)
             if self.checks is not None:
                 self.checks.scoped(instruction, row)
-            place = self._extern(
-                "sim_scalar_buffer", "ptr", f"ptr {STATE}", f"ptr {pointer}", f"i64 {distance.text}", *tail
-            )
+            name = "sim_scalar_buffer" if row.kind == "load" else "sim_scalar_place"
+            place = self._extern(name, "ptr", f"ptr {STATE}", f"ptr {pointer}", f"i64 {distance.text}", *tail)
         else:
             address = o.add(self.r.pair(base.first), distance)
             if self.checks is not None:

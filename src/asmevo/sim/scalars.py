@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from asmevo.isa import Imm, Instruction, Operand, Reg, ScalarRow, Slot, bind
+from asmevo.isa import Imm, Instruction, Operand, Reg, ScalarRow, Slot, Word, bind
 from asmevo.isa.registers import SCC
 from asmevo.isa.row import HIDDEN, TYPE_UNITS
 from asmevo.sim.forms import immediate_bits
 from asmevo.sim.ir import Value, constant, results_of
+from asmevo.sim.layout import PRIVATE_APERTURE, SHARED_APERTURE
 from asmevo.sim.registers import Registers
 from asmevo.verdict import UnsupportedError
+
+_APERTURES = {
+    "src_shared_base": SHARED_APERTURE,
+    "src_shared_limit": SHARED_APERTURE | 0xFFFFFFFF,
+    "src_private_base": PRIVATE_APERTURE,
+    "src_private_limit": PRIVATE_APERTURE | 0xFFFFFFFF,
+}
+"""Constants of 64 bits; as an operand of 32 bits they are broken on hardware (LLVM `SIISelLowering.cpp`)."""
 
 
 def read_scalar(registers: Registers, operand: Operand | None, kind: str, instruction: Instruction) -> Value:
@@ -18,6 +27,8 @@ def read_scalar(registers: Registers, operand: Operand | None, kind: str, instru
         return constant(bits, 64 if TYPE_UNITS[kind] == 2 else 32)
     if isinstance(operand, Reg) and operand.is_scalar:
         return read_units(registers, operand.first, kind)
+    if isinstance(operand, Word) and operand.text in _APERTURES and TYPE_UNITS[kind] == 2:
+        return constant(_APERTURES[operand.text], 64)
     raise UnsupportedError(f"`{instruction}` has the scalar operand {operand}, which the simulator does not model.")
 
 

@@ -17,7 +17,7 @@ from asmevo.sim.entry import EntryState
 from asmevo.sim.executable import Executable
 from asmevo.sim.layout import PANEL, PANEL_SLOTS, ROW, WAVE, WORKER, WORKER_BYTES
 from asmevo.sim.results import WaveOrder
-from asmevo.sim.runtime.addresses import OFFSETS
+from asmevo.sim.runtime.addresses import ARRAYS, OFFSETS
 from asmevo.sim.slots import Slots, aligned, cell
 
 _COPY_REGISTERS = 32
@@ -55,7 +55,7 @@ class Worker:
         self.context = aligned(WORKER_BYTES)
         self.counts = np.zeros((layout.COUNTERS, blocks), np.int64)
         self.trace = np.zeros(_TRACE_BLOCKS if shared.trace else 0, np.int32)
-        self._scratch = aligned(3 * OFFSETS)
+        self._scratch = aligned(ARRAYS * OFFSETS)
         self._panels = aligned(PANEL_SLOTS * PANEL + _COPY_REGISTERS * ROW)
         self._entry = entry
         self._memory = memory

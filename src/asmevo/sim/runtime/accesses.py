@@ -9,6 +9,7 @@ from __future__ import annotations
 from asmevo.sim.ir import Builder, Module, index_text
 from asmevo.sim.layout import FAULTS, LANES, ROW
 from asmevo.sim.runtime.addresses import OFFSETS, ZEROS
+from asmevo.sim.runtime.buffers import APART
 from asmevo.sim.runtime.fields import wave_field
 
 _PARAMETERS = {"base": "ptr", "offsets": "ptr", "lanes": "i64", "data": "ptr"}
@@ -194,19 +195,22 @@ def _scatter_rows(f: Builder, lane: str, words: int) -> None:
 def _rest(module: Module) -> None:
     """Buffer accesses that are partly in range: dwords in range are accessed, the others load 0 or are dropped.
 
-    `remaining` is the array that `sim_buffer` fills.
+    `sim_buffer` has left what remains in range from the offset of a lane, or the places of dwords that lie apart.
     """
-    parameters = {**_PARAMETERS, "words": "i64"}
+    parameters = {**_PARAMETERS, "words": "i64", "state": "ptr"}
     for name, is_load in (("sim_rest_load", True), ("sim_rest_store", False)):
         with module.function(name, "void", parameters) as f:
             remaining = f.at("%offsets", 2 * OFFSETS)
             with f.each_bit("%lanes") as lane:
+                apart = f.i32("icmp ne", wave_field(f, "%state", "apart"), 0)
                 left = f.load("i64", f.at(remaining, lane, 8), 8)
                 place, own = _place(f, lane), f.at("%data", lane, 4)
                 with f.loop("%words") as word:
-                    inside = f.i64("icmp sge", left, f.i64("shl", f.i64("add", word, 1), 2))
+                    alone = f.load("i64", f.at(f.at("%offsets", f.i64("add", word, APART), OFFSETS), lane, 8), 8)
+                    together = f.i64("icmp sge", left, f.i64("shl", f.i64("add", word, 1), 2))
+                    inside = f.choose(apart, "i1", f.i64("icmp sge", alone, 0), together)
                     register = f.at(own, word, ROW)
-                    memory = f.at(place, word, 4)
+                    memory = f.choose(apart, "ptr", f.at("%base", alone), f.at(place, word, 4))
                     if is_load:
                         f.store("i32", f.load("i32", f.choose(inside, "ptr", memory, ZEROS), 1), register, 4)
                     else:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from asmevo.sim.ir import Builder, Module
+from asmevo.sim.ir import Builder, Module, Variable
 from asmevo.sim.layout import FAULTS, LANES, ROW
 from asmevo.sim.runtime.fields import set_wave_field, wave_field
 
 GROUP = 16
-_I64 = f"<{GROUP} x i64>"
-_I32 = f"<{GROUP} x i32>"
-_BIT = f"<{GROUP} x i1>"
+I64 = f"<{GROUP} x i64>"
+I32 = f"<{GROUP} x i32>"
+BIT = f"<{GROUP} x i1>"
 
 OFFSETS = 8 * LANES
-"""Bytes of one array of offsets. The scratch of a wave holds three, one of them for what remains in range."""
+"""Bytes of one array of offsets."""
+ARRAYS = 7
+"""Arrays of the scratch of a wave: two of offsets, one of bytes that remain in range, four of dwords that lie apart."""
 ZEROS = "@sim_zeros"
 """A row of zeros: addresses, offsets or data."""
 
@@ -32,9 +34,8 @@ def define(module: Module) -> None:
     _lds(module)
     _private(module)
     _inside(module)
-    _buffer(module)
+    _aligned(module)
     _scalar(module)
-    _scalar_buffer(module)
 
 
 def _record(module: Module) -> None:
@@ -48,65 +49,84 @@ def _record(module: Module) -> None:
         f.do("ret void")
 
 
-def _fault(f: Builder, kind: str, lane: str, address: str) -> None:
+def record_fault(f: Builder, kind: str, lane: str, address: str) -> None:
     code = FAULTS.index(kind)
     f.call("void", "sim_fault", "ptr %state", f"i32 {code}", "i32 %at", f"i32 {lane}", f"i64 {address}")
 
 
-def _outside(f: Builder, offset: str, limit: str) -> str:
+def outside(f: Builder, offset: str, limit: str) -> str:
     """Whether `offset` is below 0 or above `limit`, as i1: the sign of either difference."""
     return f.i64("icmp slt", f.i64("or", offset, f.i64("sub", limit, offset)), 0)
 
 
-def _check(f: Builder, kind: str, size: str, base: str, offset_of: Callable[[str], str], offsets: str) -> str:
+def check(
+    f: Builder,
+    kind: str,
+    size: str,
+    base: str,
+    offset_of: Callable[[str], str],
+    offsets: str,
+    elsewhere: Callable[[str, str], str] | None = None,
+) -> str:
     """Compute and check the offsets of all lanes; gives the lanes of `%exec` that are inside.
 
     `offset_of(group)` emits the offsets of a group of lanes; `size` is the size of the space and `base` the address of
-    its start, for the report.
+    its start, for the report. `elsewhere(lane, address)` emits what is tried for a lane outside; it gives an i1 that
+    says whether the lane's offset has been stored.
     """
     limit = f.i64("sub", size, "%size")
     limits = f.splat(limit, "i64", GROUP)
-    wrong = f.variable(_I64, "zeroinitializer")
+    wrong = f.variable(I64, "zeroinitializer")
     with f.loop(LANES // GROUP) as group:
         word = f.cast("trunc", f.i64("lshr", "%exec", f.i64("shl", group, 4)), "i64", "i16")
-        active = f.cast("bitcast", word, "i16", _BIT)
-        offset = f.let(f"select {_BIT} {active}, {_I64} {offset_of(group)}, {_I64} zeroinitializer")
-        f.store(_I64, offset, f.at(offsets, group, 8 * GROUP), 64)
-        wrong.update("or", f.op("or", _I64, offset, f.op("sub", _I64, limits, offset)))
-    reduce = f.module.intrinsic(f"llvm.vector.reduce.or.v{GROUP}i64", "i64", _I64)
-    any_wrong = f.i64("icmp slt", f.call("i64", reduce, f"{_I64} {wrong.get()}"), 0)
+        active = f.cast("bitcast", word, "i16", BIT)
+        offset = f.let(f"select {BIT} {active}, {I64} {offset_of(group)}, {I64} zeroinitializer")
+        f.store(I64, offset, f.at(offsets, group, 8 * GROUP), 64)
+        wrong.update("or", f.op("or", I64, offset, f.op("sub", I64, limits, offset)))
+    reduce = f.module.intrinsic(f"llvm.vector.reduce.or.v{GROUP}i64", "i64", I64)
+    any_wrong = f.i64("icmp slt", f.call("i64", reduce, f"{I64} {wrong.get()}"), 0)
     good = f.variable("i64", "%exec")
     with f.when(any_wrong), f.each_bit("%exec") as lane:
         offset = f.load("i64", f.at(offsets, lane, 8), 8)
-        with f.when(_outside(f, offset, limit)):
-            _fault(f, kind, f.cast("trunc", lane, "i64", "i32"), f.i64("add", offset, base))
-            good.update("and", f.i64("xor", f.i64("shl", "1", lane), -1))
+        with f.when(outside(f, offset, limit)):
+            address = f.i64("add", offset, base)
+            if elsewhere is None:
+                _drop(f, kind, lane, address, good)
+            else:
+                with f.when(f.let(f"xor i1 {elsewhere(lane, address)}, true")):
+                    _drop(f, kind, lane, address, good)
     return good.get()
 
 
-def _words(f: Builder, row: str, group: str) -> str:
+def _drop(f: Builder, kind: str, lane: str, address: str, good: Variable) -> None:
+    """Record the fault of a lane and leave it out."""
+    record_fault(f, kind, f.cast("trunc", lane, "i64", "i32"), address)
+    good.update("and", f.i64("xor", f.i64("shl", "1", lane), -1))
+
+
+def words_of(f: Builder, row: str, group: str) -> str:
     """A group of lanes of a register as i64."""
-    return f.cast("zext", f.load(_I32, f.at(row, group, 4 * GROUP), 64), _I32, _I64)
+    return f.cast("zext", f.load(I32, f.at(row, group, 4 * GROUP), 64), I32, I64)
 
 
-def _near(f: Builder, row: str, shift: str, size: str, offsets: str) -> None:
+def near(f: Builder, row: str, shift: str, size: str, offsets: str) -> None:
     """The usual case, quick: when the largest address of all lanes, active or not, is inside, return `%exec`.
 
     The offset of a lane is its 32-bit address plus `shift`; `size` is the size of the space.
     """
-    top = f.variable(_I32, "zeroinitializer")
-    greater = f.module.intrinsic(f"llvm.umax.v{GROUP}i32", _I32, _I32, _I32)
+    top = f.variable(I32, "zeroinitializer")
+    greater = f.module.intrinsic(f"llvm.umax.v{GROUP}i32", I32, I32, I32)
     with f.loop(LANES // GROUP) as group:
-        words = f.load(_I32, f.at(row, group, 4 * GROUP), 64)
-        top.set(f.call(_I32, greater, f"{_I32} {top.get()}", f"{_I32} {words}"))
-    reduce = f.module.intrinsic(f"llvm.vector.reduce.umax.v{GROUP}i32", "i32", _I32)
-    largest = f.cast("zext", f.call("i32", reduce, f"{_I32} {top.get()}"), "i32", "i64")
+        words = f.load(I32, f.at(row, group, 4 * GROUP), 64)
+        top.set(f.call(I32, greater, f"{I32} {top.get()}", f"{I32} {words}"))
+    reduce = f.module.intrinsic(f"llvm.vector.reduce.umax.v{GROUP}i32", "i32", I32)
+    largest = f.cast("zext", f.call("i32", reduce, f"{I32} {top.get()}"), "i32", "i64")
     room = f.i64("sub", f.i64("sub", size, "%size"), f.i64("add", largest, shift))
     with f.when(f.i64("icmp sge", f.i64("or", room, shift), 0)):
         all_shift = f.splat(shift, "i64", GROUP)
         with f.loop(LANES // GROUP) as group:
-            place = f.op("add", _I64, _words(f, row, group), all_shift)
-            f.store(_I64, place, f.at(offsets, group, 8 * GROUP), 64)
+            place = f.op("add", I64, words_of(f, row, group), all_shift)
+            f.store(I64, place, f.at(offsets, group, 8 * GROUP), 64)
         f.do("ret i64 %exec")
 
 
@@ -119,12 +139,12 @@ def _global64(module: Module) -> None:
         high_row = f.at("%address", ROW)
 
         def offset_of(group: str) -> str:
-            low, high = _words(f, "%address", group), _words(f, high_row, group)
-            whole = f.op("or", _I64, low, f.op("shl", _I64, high, "splat (i64 32)"))
-            return f.op("add", _I64, whole, shift)
+            low, high = words_of(f, "%address", group), words_of(f, high_row, group)
+            whole = f.op("or", I64, low, f.op("shl", I64, high, "splat (i64 32)"))
+            return f.op("add", I64, whole, shift)
 
         offsets = wave_field(f, "%state", "offsets")
-        f.do(f"ret i64 {_check(f, 'global', wave_field(f, '%state', 'image_size'), base, offset_of, offsets)}")
+        f.do(f"ret i64 {check(f, 'global', wave_field(f, '%state', 'image_size'), base, offset_of, offsets)}")
 
 
 def _global32(module: Module) -> None:
@@ -135,9 +155,9 @@ def _global32(module: Module) -> None:
         distance = f.i64("sub", "%base", start)
         offsets = wave_field(f, "%state", "offsets")
         space = wave_field(f, "%state", "image_size")
-        _near(f, "%address", distance, space, offsets)
+        near(f, "%address", distance, space, offsets)
         shift = f.splat(distance, "i64", GROUP)
-        good = _check(f, "global", space, start, lambda g: f.op("add", _I64, _words(f, "%address", g), shift), offsets)
+        good = check(f, "global", space, start, lambda g: f.op("add", I64, words_of(f, "%address", g), shift), offsets)
         f.do(f"ret i64 {good}")
 
 
@@ -150,8 +170,8 @@ def _lds(module: Module) -> None:
         shift = f.splat("%offset", "i64", GROUP)
         offsets = f.at(wave_field(f, "%state", "offsets"), "%slot", OFFSETS)
         space = wave_field(f, "%state", "lds_size")
-        _near(f, "%address", "%offset", space, offsets)
-        good = _check(f, "lds", space, "0", lambda g: f.op("add", _I64, _words(f, "%address", g), shift), offsets)
+        near(f, "%address", "%offset", space, offsets)
+        good = check(f, "lds", space, "0", lambda g: f.op("add", I64, words_of(f, "%address", g), shift), offsets)
         f.do(f"ret i64 {good}")
 
 
@@ -168,9 +188,8 @@ def _private(module: Module) -> None:
         with f.each_bit("%exec") as lane:
             word = f.cast("sext", f.load("i32", f.at(row, lane, 4), 4), "i32", "i64")
             own = f.i64("add", word, "%offset")
-            with f.when(_outside(f, own, limit)):
-                _fault(f, "scratch", f.cast("trunc", lane, "i64", "i32"), own)
-                good.update("and", f.i64("xor", f.i64("shl", "1", lane), -1))
+            with f.when(outside(f, own, limit)):
+                _drop(f, "scratch", lane, own, good)
             f.store("i64", f.i64("add", own, f.i64("mul", lane, space)), f.at(offsets, lane, 8), 8)
         f.do(f"ret i64 {good.get()}")
 
@@ -180,83 +199,23 @@ def _inside(module: Module) -> None:
     parameters = {"state": "ptr", "offsets": "ptr", "exec": "i64", "size": "i64", "at": "i32"}
     with module.function("sim_inside", "i64", parameters) as f:
         space, start = wave_field(f, "%state", "image_size"), wave_field(f, "%state", "image_base")
-        good = _check(f, "global", space, start, lambda g: f.load(_I64, f.at("%offsets", g, 8 * GROUP), 64), "%offsets")
+        good = check(f, "global", space, start, lambda g: f.load(I64, f.at("%offsets", g, 8 * GROUP), 64), "%offsets")
         f.do(f"ret i64 {good}")
 
 
-def _descriptor(f: Builder, words: str) -> tuple[str, str, str]:
-    """Base address, stride and NUM_RECORDS of a buffer descriptor, as i64."""
-    low, high, records = (f.cast("zext", f.load("i32", f.at(words, 4 * i), 4), "i32", "i64") for i in range(3))
-    base = f.i64("or", low, f.i64("shl", f.i64("and", high, 0xFFFF), 32))
-    return base, f.i64("and", f.i64("lshr", high, 16), 0x3FFF), records
+def _aligned(module: Module) -> None:
+    """Which lanes of `exec` have an offset that is a multiple of `size`, a power of two; the others are faults.
 
-
-def _near_buffer(f: Builder, row: str, fixed: str, records: str, base: str, offsets: str) -> None:
-    """The usual case of `sim_buffer`: every lane is in range of the descriptor, and that range is in memory."""
-    space = wave_field(f, "%state", "image_size")
-    start = f.i64("add", f.i64("sub", base, wave_field(f, "%state", "image_base")), fixed)
-    reach = f.i64("add", start, records)  # past the last byte that is in range
-    small = f.module.intrinsic("llvm.smin.i64", "i64", "i64", "i64")
-    _near(f, row, start, f.call("i64", small, f"i64 {reach}", f"i64 {space}"), offsets)
-
-
-def _buffer(module: Module) -> None:
-    """Buffer addresses: base + soffset + index * stride + voffset + offset.
-
-    Gives the lanes that are in range as a whole. `remaining[lane]` (third array of the scratch) holds the bytes in
-    range from the start of the access, so that a caller can treat the dwords of a partly covered access one by one. A
-    lane out of range is not a fault. Range rule: bytes against NUM_RECORDS, soffset included, unless the descriptor
-    has a stride and the access an index; then the index against NUM_RECORDS (CDNA3 ISA, "Range checking"). Swizzled
-    descriptors and ADD_TID are refused with a fault.
+    `base` is added to an offset for the report.
     """
-    parameters = {
-        "state": "ptr", "words": "ptr", "soffset": "i32", "voffset": "ptr", "vindex": "ptr", "offset": "i64",
-        "exec": "i64", "size": "i64", "at": "i32",
-    }  # fmt: skip
-    with module.function("sim_buffer", "i64", parameters) as f:
-        base, stride, records = _descriptor(f, "%words")
-        swizzle = f.i32("lshr", f.load("i32", f.at("%words", 4), 4), 31)
-        add_tid = f.i32("and", f.load("i32", f.at("%words", 12), 4), 1 << 23)
-        with f.when(f.i32("icmp ne", f.i32("or", swizzle, add_tid), 0)):
-            _fault(f, "descriptor", "0", base)
-            f.do("ret i64 0")
-        fixed = f.i64("add", f.cast("zext", "%soffset", "i32", "i64"), "%offset")
-        offsets = wave_field(f, "%state", "offsets")
-        remaining = f.at(offsets, 2 * OFFSETS)
-        has_index = f.let("icmp ne ptr %vindex, null")
-        structured = f.let(f"and i1 {has_index}, {f.i64('icmp ne', stride, 0)}")
-        row_offset = f.choose(f.let("icmp ne ptr %voffset, null"), "ptr", "%voffset", ZEROS)
-        row_index = f.choose(has_index, "ptr", "%vindex", ZEROS)
-        left_of_records = f.i64("sub", records, fixed)
-        with f.when(f.let(f"xor i1 {has_index}, true")):
-            _near_buffer(f, row_offset, fixed, left_of_records, base, offsets)
-        by_index = f.splat(structured, "i1", GROUP)
-        sizes, limit = f.splat("%size", "i64", GROUP), f.splat(records, "i64", GROUP)
-        fixed_all, strides = f.splat(fixed, "i64", GROUP), f.splat(stride, "i64", GROUP)
-        starts = f.splat(f.i64("sub", base, wave_field(f, "%state", "image_base")), "i64", GROUP)
-        covered, touched = f.variable("i64", "0"), f.variable("i64", "0")
-        with f.loop(LANES // GROUP) as group:
-            index = _words(f, row_index, group)
-            position = f.op("add", _I64, _words(f, row_offset, group), fixed_all)
-            inside = f.op("icmp ult", _I64, index, limit)
-            all_or_none = f.let(f"select {_BIT} {inside}, {_I64} {sizes}, {_I64} zeroinitializer")
-            by_bytes = f.op("sub", _I64, limit, position)
-            left = f.let(f"select {_BIT} {by_index}, {_I64} {all_or_none}, {_I64} {by_bytes}")
-            place = f.op("add", _I64, f.op("add", _I64, position, starts), f.op("mul", _I64, index, strides))
-            whole = f.op("icmp sge", _I64, left, sizes)
-            some = f.op("icmp sgt", _I64, left, "zeroinitializer")
-            place = f.let(f"select {_BIT} {some}, {_I64} {place}, {_I64} zeroinitializer")
-            f.store(_I64, place, f.at(offsets, group, 8 * GROUP), 64)
-            f.store(_I64, left, f.at(remaining, group, 8 * GROUP), 64)
-            first = f.i64("shl", group, 4)
-            for bits, total in ((whole, covered), (some, touched)):
-                part = f.cast("zext", f.cast("bitcast", bits, _BIT, "i16"), "i16", "i64")
-                total.update("or", f.i64("shl", part, first))
-        some = f.i64("and", touched.get(), "%exec")
-        good = f.call("i64", "sim_inside", "ptr %state", f"ptr {offsets}", f"i64 {some}", "i64 %size", "i32 %at")
-        with f.each_bit(f.i64("and", some, f.i64("xor", good, -1))) as lane:  # a wild lane is not touched at all
-            f.store("i64", "0", f.at(remaining, lane, 8), 8)
-        f.do(f"ret i64 {f.i64('and', covered.get(), good)}")
+    parameters = {"state": "ptr", "offsets": "ptr", "base": "i64", "exec": "i64", "size": "i64", "at": "i32"}
+    with module.function("sim_aligned", "i64", parameters) as f:
+        good = f.variable("i64", "%exec")
+        with f.each_bit("%exec") as lane:
+            offset = f.load("i64", f.at("%offsets", lane, 8), 8)
+            with f.when(f.i64("icmp ne", f.i64("and", offset, f.i64("sub", "%size", 1)), 0)):
+                _drop(f, "alignment", lane, f.i64("add", offset, "%base"), good)
+        f.do(f"ret i64 {good.get()}")
 
 
 def _scalar(module: Module) -> None:
@@ -264,27 +223,7 @@ def _scalar(module: Module) -> None:
     parameters = {"state": "ptr", "address": "i64", "size": "i64", "at": "i32"}
     with module.function("sim_scalar", "ptr", parameters) as f:
         offset = f.i64("sub", f.i64("and", "%address", -4), wave_field(f, "%state", "image_base"))
-        with f.when(_outside(f, offset, f.i64("sub", wave_field(f, "%state", "image_size"), "%size"))):
-            _fault(f, "scalar", "-1", "%address")
+        with f.when(outside(f, offset, f.i64("sub", wave_field(f, "%state", "image_size"), "%size"))):
+            record_fault(f, "scalar", "-1", "%address")
             f.do(f"ret ptr {wave_field(f, '%state', 'offsets')}")
         f.do(f"ret ptr {f.at(wave_field(f, '%state', 'image'), offset)}")
-
-
-def _scalar_buffer(module: Module) -> None:
-    """ptr sim_scalar_buffer(state, words, offset, size, at): dwords of a buffer; those out of range are 0."""
-    parameters = {"state": "ptr", "words": "ptr", "offset": "i64", "size": "i64", "at": "i32"}
-    with module.function("sim_scalar_buffer", "ptr", parameters) as f:
-        base, stride, records = _descriptor(f, "%words")
-        factor = f.choose(f.i64("icmp eq", stride, 0), "i64", "1", stride)
-        limit = f.i64("mul", records, factor)
-        out = wave_field(f, "%state", "offsets")
-        first = f.i64("and", "%offset", -4)
-        with f.loop("%size", 4) as step:
-            position = f.i64("add", first, step)
-            value = f.variable("i32", "0")
-            with f.when(f.i64("icmp ule", f.i64("add", position, 4), limit)):
-                address = f.i64("add", base, position)
-                place = f.call("ptr", "sim_scalar", "ptr %state", f"i64 {address}", "i64 4", "i32 %at")
-                value.set(f.load("i32", place, 4))
-            f.store("i32", value.get(), f.at(out, step), 4)
-        f.do(f"ret ptr {out}")

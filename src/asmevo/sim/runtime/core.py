@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from asmevo.sim.ir import Module
-from asmevo.sim.runtime import accesses, addresses, crossbar, floatmode, functions, redirect, residents, schedule
+from asmevo.sim.runtime import (
+    accesses,
+    addresses,
+    buffers,
+    crossbar,
+    flat,
+    floatmode,
+    functions,
+    redirect,
+    residents,
+    schedule,
+)
 
 
 def core_module(architecture: str) -> Module:
     """Address checks, memory accesses, elementary functions, float mode and the scheduler."""
     module = Module()
     addresses.define(module)
+    buffers.define(module)
+    flat.define(module)
     accesses.define(module)
     crossbar.define(module)
     functions.define(module)
