@@ -195,3 +195,17 @@ class TestCheck:
             raw = bytearray(data)
             raw[at] ^= 0x41
             assert check_rebuild(program, bytes(raw)).verdict is Verdict.REFUTED, f"byte {at - home.offset}"
+
+    @pytest.mark.parametrize("edit", [Insert(13, "s_nop 5"), Insert(13, ("s_nop 5",) * 1500), Insert(13, ())])
+    def test_any_byte_of_the_headers_and_between_sections(self, edit):
+        obj = with_data()
+        program = edit.apply(recover(obj))[0] if edit.texts else recover(obj)
+        data = checked(program)
+        new = CodeObject.parse(data)
+        tables = {*range(64 + 56 * len(new.segments)), *range(len(data) - 64 * len(new.sections), len(data), 7)}
+        held = {at for s in new.sections for at in range(s.offset, s.offset + s.file_size)} - {0}
+        between = sorted(set(range(64, len(data) - 64 * len(new.sections))) - held - tables)
+        for at in sorted({*tables, *between[:: max(len(between) // 60, 1)]}):
+            raw = bytearray(data)
+            raw[at] ^= 0x41
+            assert check_rebuild(program, bytes(raw)).verdict is Verdict.REFUTED, f"byte {at} of {len(data)}"

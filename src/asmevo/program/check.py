@@ -38,7 +38,7 @@ def _check(program: Program, data: bytes, method: str) -> Check:
         comparison = _Comparison(program, new)
         findings = [*comparison.code()]
         if comparison.complete:
-            findings += container_findings(program, new, comparison.goes_to)
+            findings += container_findings(program, new, comparison.plan, comparison.goes_to)
         if method != "rebuilt":
             findings += _outside(program.source, new)
     except InputError as error:
@@ -59,7 +59,8 @@ class _Comparison:
     """The instructions of a rebuilt object against the lines of its program."""
 
     def __init__(self, program: Program, new: CodeObject) -> None:
-        self.program = lay_out(program).program
+        layout = lay_out(program)
+        self.plan, self.program = layout.plan, layout.program
         """With the islands that a branch may go through."""
         self.given, self.old, self.new = program, program.source, new
         self.counts: dict[str, int] = {}

@@ -18,10 +18,14 @@ from asmevo.codeobject.elf import (
     SHT_RELR,
     SHT_SYMTAB,
     STT_SECTION,
+    SYMBOL,
     Elf,
 )
+from asmevo.codeobject.plan import Plan
 from asmevo.codeobject.relocations import WORD, loaded_tables, relocations, target_of, targets
 from asmevo.codeobject.writer import ADDRESS_TAGS, DYNAMIC_ENTRY, UNWIND, describes_code, descriptors
+from asmevo.program.check_headers import header_findings
+from asmevo.program.notes import new_note
 from asmevo.program.program import Program
 from asmevo.verdict import Finding, Severity
 
@@ -44,8 +48,10 @@ _METADATA_KEYS = {
 }
 
 
-def container_findings(program: Program, new: CodeObject, code: Callable[[int], int | None]) -> Iterator[Finding]:
-    """Flags, sections, segments, symbols, relocations, dynamic table, descriptors, metadata.
+def container_findings(
+    program: Program, new: CodeObject, plan: Plan, code: Callable[[int], int | None]
+) -> Iterator[Finding]:
+    """Headers, sections, segments, symbols, relocations, dynamic table, descriptors, metadata.
 
     `code` maps an address of K0's text to that of the line which stands for it, None when an edit removed it.
     """
@@ -65,6 +71,7 @@ def container_findings(program: Program, new: CodeObject, code: Callable[[int], 
     yield from comparison.sections()
     yield from comparison.relocations()
     yield from _segments(old, new)
+    yield from header_findings(old, new, plan, comparison.is_at)
 
 
 def _metadata(program: Program, new: CodeObject) -> Iterator[Finding]:
@@ -109,22 +116,26 @@ class _Container:
                 yield Finding("rebuild.descriptor", f"The descriptor at 0x{place:x} differs from K0's.")
             if own and y.with_(entry_offset=0) != self.program.kernel.descriptor.with_(entry_offset=0):
                 yield Finding("rebuild.descriptor", f"The descriptor at 0x{place:x} is not as declared.")
-            if not self._is_at(address + x.entry_offset, place + y.entry_offset):
+            if not self.is_at(address + x.entry_offset, place + y.entry_offset):
                 yield Finding("rebuild.entry", f"The descriptor at 0x{place:x} does not lead to its first line.")
 
     def sections(self) -> Iterator[Finding]:
         old_elf, new_elf = Elf(self.old.data, "K0"), Elf(self.new.data, "the rebuilt object")
-        for before, after in zip(self.old.sections, self.new.sections, strict=True):
+        note, note_bytes = new_note(self.program) or (-1, b"")
+        for number, (before, after) in enumerate(zip(self.old.sections, self.new.sections, strict=True)):
             if before.type in (SHT_SYMTAB, SHT_DYNSYM):
                 yield from self._symbols(old_elf.symbols(before), new_elf.symbols(after))
+                if _names(old_elf.content(before)) != _names(new_elf.content(after)):
+                    yield Finding("rebuild.symbol", f"The names in {before.name} differ from K0's.")
             elif before.type == SHT_DYNAMIC:
                 yield from self._dynamic(old_elf.content(before), new_elf.content(after))
             elif before == self.old.text or (before.type in _READ and before.allocated):
                 continue  # compared as instructions, and entry by entry
             elif describes_code(before) and before.size and not after.size:
                 yield Finding("rebuild.debug", f"{before.name} is emptied: instructions moved.", Severity.NOTE)
-            elif before.type == SHT_NOTE and self.program.resources.given():
-                continue  # compared as metadata
+            elif number == note:
+                if new_elf.content(after) != note_bytes:
+                    yield Finding("rebuild.metadata", "The note is not the metadata of K0 with what is declared.")
             elif before.name == UNWIND and before.allocated:
                 yield from self._unwind(before, after)
             elif self._masked(self.old, before) != self._masked(self.new, after):
@@ -140,10 +151,10 @@ class _Container:
             return
         pairs = zip(unwind.entries(olds, before.address), unwind.entries(news, after.address), strict=True)
         for x, y in pairs:
-            same = self._is_at(x.start, y.start) and self._is_at(x.start + x.size, y.start + y.size)
+            same = self.is_at(x.start, y.start) and self.is_at(x.start + x.size, y.start + y.size)
             same &= [(a.at, a.size) for a in x.advances] == [(a.at, a.size) for a in y.advances]
             if not same or not all(
-                self._is_at(a.address, b.address) for a, b in zip(x.advances, y.advances, strict=True)
+                self.is_at(a.address, b.address) for a, b in zip(x.advances, y.advances, strict=True)
             ):
                 yield Finding("rebuild.unwind", f"The unwind entry of 0x{x.start:x} no longer describes its code.")
 
@@ -167,16 +178,16 @@ class _Container:
             olds, news = targets(self.old, before), targets(self.new, after)
             entries = zip(relocations(self.old, before), relocations(self.new, after), strict=True)
             for x, y in entries:
-                same = (x.type, x.symbol) == (y.type, y.symbol) and self._is_at(x.place, y.place)
+                same = (x.type, x.symbol) == (y.type, y.symbol) and self.is_at(x.place, y.place)
                 a, b = target_of(self.old, x, olds), target_of(self.new, y, news)
                 if a is None or b is None:
                     same &= a is b and x.addend == y.addend
                 else:
-                    same &= self._is_at(a, b)
+                    same &= self.is_at(a, b)
                 if not same:
                     yield Finding("rebuild.relocation", f"The {x.name} of 0x{x.place:x} no longer writes what it did.")
 
-    def _is_at(self, before: int, after: int) -> bool:
+    def is_at(self, before: int, after: int) -> bool:
         """Whether an address of K0 became `after`: a line's by the line, any other with its section."""
         old = self.old.text
         inside = old.contains(before)
@@ -212,9 +223,14 @@ class _Container:
 
     def _dynamic(self, before: bytes, after: bytes) -> Iterator[Finding]:
         for x, y in zip(DYNAMIC_ENTRY.iter_unpack(before), DYNAMIC_ENTRY.iter_unpack(after), strict=True):
-            follows = x[0] in ADDRESS_TAGS and self._is_at(x[1], y[1])
+            follows = x[0] in ADDRESS_TAGS and self.is_at(x[1], y[1])
             if x[0] != y[0] or not (follows if x[0] in ADDRESS_TAGS else x[1] == y[1]):
                 yield Finding("rebuild.dynamic", f"The dynamic entry with tag {x[0]:#x} is not where its section went.")
+
+
+def _names(table: bytes) -> list[int]:
+    """Offsets of the names of a symbol table."""
+    return [name for name, *_ in SYMBOL.iter_unpack(table)]
 
 
 def _tables(obj: CodeObject) -> tuple[Section, ...]:
