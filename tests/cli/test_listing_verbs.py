@@ -14,6 +14,7 @@ import pytest
 
 from asmevo.codeobject import CodeObject
 from asmevo.program import recover
+from small_objects import build
 
 KERNELS = ["fp8_gemm_path", "fmoe_stage1_path"]
 
@@ -50,10 +51,30 @@ def test_an_instruction_in_a_loop(runs, tmp_path, k0):
     assert edited == [*texts[:where], "s_nop 0", *texts[where:]]
 
 
-def test_recover_prints_the_listing_and_facts_as_last_line(runs, fp8_gemm_path):
-    *text, facts = runs("recover", fp8_gemm_path, "--json").splitlines()
-    assert json.loads(facts)["instructions"] == 1491
-    assert text[0].startswith("// kernel: fp8_block_scaled_gemm")
+def test_recover_prints_the_listing_or_one_json_object_with_it(runs, fp8_gemm_path):
+    text = runs("recover", fp8_gemm_path)
+    facts = json.loads(runs("recover", fp8_gemm_path, "--json"))
+    assert facts["instructions"] == 1491 and facts["blocks"] > 1 and facts["listing"] == text
+    assert text.startswith("// kernel: fp8_block_scaled_gemm")
+
+
+def test_code_that_calls_is_recovered_without_blocks(runs, tmp_path):
+    """A call leaves the graph of blocks open; text and edits do not need it."""
+    k0 = tmp_path / "call.co"
+    k0.write_bytes(build("s_swappc_b64 s[30:31], s[4:5]\n s_endpgm"))
+    assert "an unknown number of blocks" in runs("recover", k0, "-o", tmp_path / "call.s")
+    assert json.loads(runs("recover", k0, "--json"))["blocks"] is None
+    assert "identical to K0" in runs("rebuild", k0, tmp_path / "call.s", "-o", tmp_path / "out.co")
+
+
+def test_the_kernel_of_a_listing_is_the_named_one(runs, fails, tmp_path):
+    k0, listing = tmp_path / "two.co", tmp_path / "k1.s"
+    k0.write_bytes(build("s_endpgm", "s_endpgm"))
+    runs("recover", k0, "--kernel", "k1", "-o", listing)
+    out = ("-o", tmp_path / "out.co")
+    assert "nosuch" in fails(4, "rebuild", k0, listing, "--kernel", "nosuch", *out)
+    assert "of the kernel k1, not of k0" in fails(2, "rebuild", k0, listing, "--kernel", "k0", *out)
+    assert "identical to K0" in runs("rebuild", k0, listing, "--kernel", "k1", *out)
 
 
 @pytest.mark.parametrize(

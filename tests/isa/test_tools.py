@@ -67,10 +67,19 @@ class TestToolchain:
             Toolchain.find()
 
     def test_wrong_encodings_are_found_out(self, tmp_path, own_cache, monkeypatch):
-        monkeypatch.setenv("ASMEVO_LLVM", str(fake_tools(tmp_path, "echo LLVM version 22.9.9")))
+        monkeypatch.setenv("ASMEVO_LLVM", str(fake_tools(tmp_path, "echo LLVM version 22.9.9; echo amdgcn")))
         with pytest.raises(EnvironmentError_, match="encodes gfx942 wrongly"):
             Toolchain.find()
         assert not own_cache.exists()
+
+    def test_an_objdump_of_another_version_is_found_out(self, tmp_path, own_cache, monkeypatch):
+        found = Toolchain.find()
+        fake_tools(tmp_path, "echo LLVM version 14.0.6; echo amdgcn")
+        (tmp_path / "llvm-mc").unlink()
+        (tmp_path / "llvm-mc").symlink_to(found.bin / "llvm-mc")
+        monkeypatch.setenv("ASMEVO_LLVM", str(tmp_path))
+        with pytest.raises(EnvironmentError_, match=r"has an llvm-objdump 14\.0\.6 that does not go with"):
+            Toolchain.find()
 
     def test_nothing_there(self, tmp_path, monkeypatch):
         monkeypatch.setenv("ASMEVO_LLVM", str(tmp_path))
@@ -103,7 +112,20 @@ class TestAssemble:
         with pytest.raises(InputError, match=re.escape(f"`{bad}`")):
             assemble(["s_nop 1", bad, "s_nop 2"], "gfx942")
 
-    @pytest.mark.parametrize("text", ["", "s_nop 0; s_nop 1", "s_nop 0\ns_nop 1", "l: s_nop 0", ".long 4", "x = 5"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "s_nop 0; s_nop 1",
+            "s_nop 0\ns_nop 1",
+            "l: s_nop 0",
+            ".long 4",
+            "x = 5",
+            "s_nop\x000",
+            "s_nop \xb9",
+            "s_nop 0\x07",
+        ],
+    )
     @pytest.mark.parametrize("suffix", ["", " // 1"])
     def test_what_is_not_one_instruction(self, text, suffix):
         with pytest.raises(InputError, match="is not the text of one instruction"):

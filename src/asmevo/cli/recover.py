@@ -13,12 +13,11 @@ def recover(k0: ObjectPath, output: Output = None, kernel: KernelName = None, js
     """Print an editable listing of a kernel: labels, one instruction a line, original words kept."""
     program = read_program(k0, kernel)
     text = listing(program)
-    if output is not None:
-        write(output, text)
-    facts = program_facts(program) | {"output": None if output is None else str(output)}
+    facts = program_facts(program)
     if output is None:
-        print(text, end="")
-    if output is not None or json:
-        emit(
-            facts, lambda: f"{facts['instructions']} instructions in {facts['blocks']} blocks written to {output}", json
-        )
+        emit(facts | {"listing": text}, lambda: text, json)
+    else:
+        write(output, text)
+        blocks = "an unknown number of" if facts["blocks"] is None else facts["blocks"]
+        done = f"{facts['instructions']} instructions in {blocks} blocks written to {output}"
+        emit(facts | {"output": str(output)}, lambda: done, json)

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 from asmevo.verdict import UnsupportedError
 
+NUMBERED = {"s": 106, "ttmp": 16, "v": 256, "a": 256}
+"""Registers of each kind that instructions have numbers for, on the target with most; 106 SGPRs are gfx1250's, and its
+VGPRs beyond 255 have the numbers of others."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetLimits:
@@ -18,7 +22,7 @@ class TargetLimits:
     lds: int
     """LDS of a compute unit, and at most of one workgroup."""
     lds_granule: int
-    vgprs: int = 256
+    vgprs: int = NUMBERED["v"]
     """Architectural VGPRs of a wave; the same number of AGPRs."""
     registers: int = 512
     """VGPRs and AGPRs of a wave together; also the registers of a SIMD for each lane slot."""

@@ -18,6 +18,8 @@ TRIPLE = "amdgcn-amd-amdhsa"
 MINIMUM = 22
 """Lowest major version: LLVM 19 loses `lit(...)` and crashes on gfx950."""
 _TIMEOUT = 120
+_NEEDED = ("llvm-mc", "llvm-objdump")
+_VERSION = re.compile(rb"LLVM version (\S+)")
 _FEATURES = {"gfx1250": ("--mattr=+real-true16",)}
 """Compilers of today use both halves of gfx1250's registers; without this LLVM 22 misreads such instructions."""
 _SELF_TEST = {
@@ -73,7 +75,7 @@ def _environment() -> dict[str, str]:
 def _find(override: str, path: str) -> Toolchain:
     rejected: list[str] = []
     for folder in _folders(override, path):
-        if not (folder / "llvm-mc").exists() or not (folder / "llvm-objdump").exists():
+        if not all((folder / tool).exists() for tool in _NEEDED):
             continue
         probe = _probe(folder)
         if isinstance(probe, Toolchain):
@@ -109,28 +111,36 @@ def _number(name: str) -> int:
 
 
 def _probe(folder: Path) -> Toolchain | str:
-    """The tool chain, or what is wrong with it. A good answer is remembered by path, time and size of llvm-mc."""
-    stat = (folder / "llvm-mc").stat()
-    key = f"{folder}:{stat.st_mtime_ns}:{stat.st_size}"
+    """The tool chain, or what is wrong with it. A good answer is remembered by path, time and size of both tools."""
+    key = ":".join((str(folder), *map(_stamp, (folder / tool for tool in _NEEDED))))
     known = _remembered()
     if key in known:
         return Toolchain(folder, known[key])
-    try:
-        answer = Toolchain(folder, "").run("llvm-mc", "--version")
-    except EnvironmentError_ as error:
-        return f"is unusable: {error}"
-    m = re.search(rb"LLVM version (\S+)", answer.stdout)
-    if m is None:
+    answers: dict[str, bytes] = {}
+    for tool in _NEEDED:
+        try:
+            answers[tool] = Toolchain(folder, "").run(tool, "--version").stdout
+        except EnvironmentError_ as error:
+            return f"is unusable: {error}"
+    versions = {tool: m[1].decode(errors="replace") for tool, a in answers.items() if (m := _VERSION.search(a))}
+    if len(versions) < len(_NEEDED):
         return "does not tell its version"
-    version = m[1].decode(errors="replace")
+    version = versions["llvm-mc"]
     if _number(version) < MINIMUM:
         return f"has LLVM {version}"
+    if versions["llvm-objdump"] != version or b"amdgcn" not in answers["llvm-objdump"]:
+        return f"has an llvm-objdump {versions['llvm-objdump']} that does not go with its llvm-mc {version}"
     tools = Toolchain(folder, version)
     for target, cases in _SELF_TEST.items():
         if not _passes(tools, target, cases):
             return f"has LLVM {version} that encodes {target} wrongly or not at all"
     _remember(known | {key: version})
     return tools
+
+
+def _stamp(tool: Path) -> str:
+    stat = tool.stat()
+    return f"{stat.st_mtime_ns}:{stat.st_size}"
 
 
 def _passes(tools: Toolchain, target: str, cases: dict[str, str]) -> bool:

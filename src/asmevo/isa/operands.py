@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from asmevo.isa.limits import NUMBERED
 from asmevo.isa.registers import AGPR_BASE, NAMED, VGPR_BASE, RegSet, span
 from asmevo.verdict import InputError
 
@@ -70,8 +71,6 @@ Operand: TypeAlias = Reg | Imm | Off | Word
 
 _ONE = re.compile(r"([sva])(\d{1,9})$|(ttmp)(\d{1,9})$")
 _RANGE = re.compile(r"([sva]|ttmp)\[(\d{1,9}):(\d{1,9})\]$")
-_SGPRS = 106
-"""On gfx1250; gfx9 has 102, which its assembler knows."""
 _BASE = {"s": 0, "v": VGPR_BASE, "a": AGPR_BASE, "ttmp": 108}
 _INV_2PI = 0x3E22F983
 
@@ -108,7 +107,7 @@ def parse_operand(text: str) -> Operand:
 
 
 def _register(text: str, kind: str, first: int, count: int, neg: bool, absolute: bool, sext: bool) -> Reg:
-    limit = {"s": _SGPRS, "ttmp": 16}.get(kind, 256)
+    limit = NUMBERED[kind]
     if count < 1 or first + count > limit:
         raise InputError(f"The operand {text!r} names registers that do not exist; use {kind}0 to {kind}{limit - 1}.")
     return Reg(_BASE[kind] + first, count, neg, absolute, sext)

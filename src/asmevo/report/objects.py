@@ -12,6 +12,7 @@ from asmevo.isa import rows
 from asmevo.isa.limits import limits_of
 from asmevo.program import Program
 from asmevo.report.oddities import oddities
+from asmevo.verdict import UnsupportedError
 
 
 def object_facts(obj: CodeObject) -> dict[str, Any]:
@@ -81,13 +82,17 @@ def object_text(facts: dict[str, Any]) -> str:
 
 
 def program_facts(program: Program) -> dict[str, Any]:
-    """Size of a recovered program."""
+    """Size of a recovered program; `blocks` is None where a jump goes to a computed address, so they are not known."""
+    try:
+        blocks = len(program.blocks)
+    except UnsupportedError:
+        blocks = None
     return {
         "sha256": program.source.sha256,
         "target": program.source.target,
         "kernel": program.kernel.name,
         "instructions": len(program.lines),
-        "blocks": len(program.blocks),
+        "blocks": blocks,
     }
 
 
