@@ -11,7 +11,7 @@ from asmevo.codeobject.elf import STT_FUNC
 from asmevo.isa import Decoded, Decoder, parse_instruction
 from asmevo.isa.encoding import branch_target, is_branch
 from asmevo.program.program import Line, Program, control_kind
-from asmevo.program.references import entered_addresses, with_references
+from asmevo.program.references import entered_addresses, named_addresses, with_references
 from asmevo.verdict import InputError
 
 _BRANCHES = ("s_branch", "s_cbranch")
@@ -59,7 +59,7 @@ def address_index(obj: CodeObject) -> Mapping[int, int]:
 
 def forget() -> None:
     """Drop what is remembered of code objects: for measurements, and for long runs over many of them."""
-    for known in (decode_text, line_addresses, address_index):
+    for known in (decode_text, line_addresses, address_index, entered_addresses, named_addresses):
         known.cache_clear()
 
 
