@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from asmevo.codeobject import CodeObject
@@ -95,6 +97,46 @@ def test_what_comes_in_front_of_a_function_belongs_to_it():
         assert symbol(new, "f") in {target for *_, target in pointed_at(new)}
     gone = CodeObject.parse(checked(Delete((function,)).apply(recover(old))[0]))
     assert {s.name: s.size for s in gone.symbols}["f"] == 4
+
+
+EDITED = """\
+LOAD 0x000000 0x0000000000000000 0x0000000000000000 0x0006d0 0x0006d0 R 0x1000
+LOAD 0x000700 0x0000000000001700 0x0000000000001700 0x00118c 0x00118c R E 0x1000
+LOAD 0x002760 0x0000000000003760 0x0000000000003760 0x000100 0x0008a0 RW 0x1000
+LOAD 0x002860 0x0000000000004860 0x0000000000004860 0x000038 0x0013c0 RW 0x1000
+0000000000003760 000000000000000d R_AMDGPU_RELATIVE64 2880
+0000000000003768 000000000000000d R_AMDGPU_RELATIVE64 2880
+0000000000004860 000000000000000d R_AMDGPU_RELATIVE64 1700
+0000000000004868 000000000000000d R_AMDGPU_RELATIVE64 2880
+0000000000004870 000000000000000d R_AMDGPU_RELATIVE64 2884
+0000000000004880 0000000100000003 R_AMDGPU_ABS64 0000000000000000 outside + 10
+0000000000004878 0000000800000003 R_AMDGPU_ABS64 0000000000004888 numbers + 8
+0000000000002880 8 FUNC LOCAL DEFAULT 8 f
+0000000000003770 0 NOTYPE LOCAL HIDDEN 11 _DYNAMIC
+0000000000001700 4480 FUNC GLOBAL PROTECTED 8 k0
+0000000000000680 64 OBJECT GLOBAL DEFAULT 7 k0.kd
+0000000000004860 0 NOTYPE GLOBAL DEFAULT 13 pointers
+0000000000004888 0 NOTYPE GLOBAL DEFAULT 13 numbers
+0000000000000000 0 NOTYPE GLOBAL DEFAULT UND outside
+0000000000004898 0 NOTYPE GLOBAL DEFAULT 14 zeros
+00000000000006c0 0 NOTYPE GLOBAL DEFAULT 7 table
+0000000000001234 0 NOTYPE GLOBAL DEFAULT ABS absolute
+0000000000002888 0 FUNC GLOBAL DEFAULT 8 empty
+"""
+"""4400 bytes inserted behind 0x1728: f (0x1750) and a symbol without a size behind it (0x1758) move by as many, what
+lies behind the code by a page; the linker put f, the kernel and the data at 0x1750, 0x1700 and 0x2760."""
+
+
+def test_what_llvm_readelf_prints_of_an_edited_object():
+    """Visibility, symbols without a size, exported zeros, absolute and undefined symbols stay as they were."""
+    extra = ".text\n .globl empty\n .type empty,@function\nempty:\n s_endpgm\n .protected k0\n"
+    obj = CodeObject.parse(build(LOOP, extra=FUNCTION.format(name="f") + DATA + extra))
+    data = checked(Insert(10, ("s_nop 5",) * 1100).apply(recover(obj))[0])
+    printed = Toolchain.find().run("llvm-readelf", "-W", "-l", "-r", "--symbols", "-", stdin=data).stdout.decode()
+    head, _, symbols = printed.partition("Symbol table '.symtab'")
+    wanted = [line for line in head.splitlines() if re.match(r"\s*LOAD |0{8}", line)]
+    wanted += [line.partition(":")[2] for line in symbols.splitlines()[3:] if line]
+    assert "".join(" ".join(line.split()) + "\n" for line in wanted) == EDITED
 
 
 class TestUnwind:

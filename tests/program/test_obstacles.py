@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from asmevo.codeobject import CodeObject
+from asmevo.isa import Toolchain
 from asmevo.program import check_rebuild, listing, parse_listing, rebuild, recover
 from asmevo.verdict import Verdict
+from benchmarks.independent import disassemble
 from small_objects import LOOP, build
 
 ALIAS = "    .text\n    .globl other\n    .type other,@function\n    .set other, k0\n"
@@ -114,6 +118,68 @@ k0:
 	s_endpgm // 4: BFB00000
 """,
     ),
+    "each place where bits are lost (gfx950)": (
+        build(
+            ".long 0xd3ac5000, 0x0003118c, 0xd3ad8c04, 0x84121948\n"
+            ".long 0xd3ac3000, 0x1803118d, 0xd3ad8c04, 0x84122960\n s_endpgm",
+            target="gfx950",
+        ),
+        """\
+k0:
+	v_mfma_scale_f32_16x16x128_f8f6f4 a[4:7], v[72:75], v[12:15], a[4:7], v140, v136 op_sel:[0,1,0] op_sel_hi:[0,0,0] \
+cbsz:4 blgp:4 // 0: D3AC5000 0003118C D3AD8C04 84121948
+	v_mfma_scale_f32_16x16x128_f8f6f4 a[4:7], v[96:99], v[20:23], a[4:7], v141, v136 op_sel:[0,1,0] op_sel_hi:[1,1,0] \
+cbsz:4 blgp:4 // 1: D3AC3000 1803118D D3AD8C04 84122960
+	s_endpgm // 2: BF810000
+""",
+    ),
+    "bits of operands that are not there (gfx1250)": (
+        build(
+            ".long 0xcc2800e2, 0x1803c504\n .long 0xcc290054, 0x18020902\n .long 0xcc290002, 0x1c023d1c\n"
+            " .long 0xd76d001c, 0x04023b1c\n s_endpgm",
+            target="gfx1250",
+        ),
+        """\
+k0:
+	v_pk_mul_f32 v[226:227], v[4:5], v[226:227] // 0: CC2800E2 1803C504
+	v_pk_add_f32 v[84:85], v[2:3], v[4:5] // 1: CC290054 18020902
+	v_pk_add_f32 v[2:3], v[28:29], v[30:31] // 2: CC290002 1C023D1C
+	v_cvt_pk_bf16_f32 v28, v28, v29 // 3: D76D001C 04023B1C
+	s_endpgm // 4: BFB00000
+""",
+    ),
+    "what the assembler refuses to read again (gfx1250)": (
+        build(".long 0xcc1f441c, 0x9c08cd1c\n .long 0xcc280074, 0x18002974\n s_endpgm", target="gfx1250"),
+        """\
+k0:
+	v_pk_fma_f32 v[28:29], v[28:29], s[102:103], v[2:3] neg_lo:[0,0,1] neg_hi:[0,0,1] // 0: CC1F441C 9C08CD1C
+	v_pk_mul_f32 v[116:117], v[116:117], s[20:21] // 1: CC280074 18002974
+	s_endpgm // 2: BFB00000
+""",
+    ),
+    "padding behind the end (gfx1250)": (
+        build("s_prefetch_inst_pc_rel 0x100, s2, 7\n s_endpgm\n s_code_end\n s_code_end", target="gfx1250"),
+        """\
+k0:
+	s_prefetch_inst_pc_rel 0x100, s2, 7 // 0: F404A1C0 04000100
+	s_endpgm // 1: BFB00000
+	s_code_end // 2: BF9F0000
+	s_code_end // 3: BF9F0000
+""",
+    ),
+    "hidden states of the encoding": (
+        build(
+            "s_setvskip s2, 1\n s_set_gpr_idx_on s2, gpr_idx(SRC0)\n v_mov_b32 v1, v2\n s_set_gpr_idx_off\n s_endpgm"
+        ),
+        """\
+k0:
+	s_setvskip s2, 1 // 0: BF108102
+	s_set_gpr_idx_on s2, gpr_idx(SRC0) // 1: BF110102
+	v_mov_b32_e32 v1, v2 // 2: 7E020302
+	s_set_gpr_idx_off // 3: BF9C0000
+	s_endpgm // 4: BF810000
+""",
+    ),
     "registers beyond 255 by state (gfx1250)": (
         build("s_set_vgpr_msb 5\n v_mov_b32 v252, v3\n s_endpgm", target="gfx1250"),
         """\
@@ -142,6 +208,23 @@ def test_round_trip_and_text(name):
     assert rebuild(program) == data
     assert check_rebuild(program, data).verdict is Verdict.TESTED
     assert rebuild(parse_listing(listing(program), obj)) == data
+
+
+BEYOND_LLVM = {"bits that LLVM insists on (gfx1250)"}
+"""Cases whose bytes llvm-objdump takes for other instructions."""
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in BEYOND_LLVM])
+def test_golden_is_what_llvm_objdump_prints(name):
+    """Words of all lines, and texts but for the targets of branches, which objdump does not print as labels."""
+    data, golden = CASES[name]
+    lines = re.findall(r"\t(.*?) // \d+: (.*)", golden)
+    assert len(lines) >= 2
+    printed = [(seen.text, seen.words) for seen in disassemble(data, Toolchain.find().bin / "llvm-objdump")]
+    assert [words for _, words in printed] == [words for _, words in lines]
+    for (text, _), (wanted, _) in zip(printed, lines, strict=True):
+        assert text.split()[0] == wanted.split()[0]
+        assert " L" in wanted or re.sub(r" ?/\*v\d+\*/", "", text) == wanted
 
 
 @pytest.mark.parametrize("target", ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx1250"])
