@@ -124,6 +124,7 @@ class TestAssemble:
             "s_nop\x000",
             "s_nop \xb9",
             "s_nop 0\x07",
+            "s_mov_b32 s0, " + "+".join("1" * 1000),
         ],
     )
     @pytest.mark.parametrize("suffix", ["", " // 1"])

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from asmevo.isa.llvm import TRIPLE, Toolchain, cpu_flags
 from asmevo.verdict import EnvironmentError_, InputError
 
-_ONE_INSTRUCTION = re.compile(r"[a-z]\w*([ \t][ \t!-:<>-~]*)?", re.ASCII)
-"""Printable, without `;` and `=`: llvm-mc takes more than an instruction behind those, and may hang on a NUL."""
+_ONE_INSTRUCTION = re.compile(r"[a-z]\w*([ \t][ \t!-:<>-~]{0,400})?", re.ASCII)
+"""Printable, without `;` and `=`: llvm-mc takes more than an instruction behind those, and may hang on a NUL
+or end its stack on a long expression."""
 _ENCODING = re.compile(rb"; encoding: \[([^\]]*)\]")
 _ERROR = re.compile(rb"<stdin>:(\d+):\d+: error: (.*)")
 _HEADER_LINES = 1
