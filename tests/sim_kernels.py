@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,13 @@ class Image:
     kernarg_address: int = BASE
     code_address: int = BASE
     poison: int = 0
+    code_space: int = 0
+
+    def copy(self) -> Image:
+        return replace(self, data=self.data.copy())
+
+    def load(self, obj: CodeObject) -> None:
+        """Kernels of these tests do not read their code."""
 
     def words(self, offset: int, count: int, kind: Any = np.uint32) -> NDArray[Any]:
         """A view of `count` numbers at a byte offset."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from asmevo.cli.compare import compare
 from asmevo.cli.coverage import coverage
+from asmevo.cli.debug import debug
 from asmevo.cli.inspect import inspect
 from asmevo.cli.optimize import optimize
 from asmevo.cli.profile import profile
@@ -25,5 +27,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (inspect, replace, coverage, recover, rebuild, run, profile, verify, optimize, resume, show):
+for verb in (
+    inspect,
+    replace,
+    coverage,
+    recover,
+    rebuild,
+    run,
+    debug,
+    compare,
+    profile,
+    verify,
+    optimize,
+    resume,
+    show,
+):
     app.command()(verb)

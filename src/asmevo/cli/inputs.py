@@ -12,7 +12,7 @@ from asmevo.edit import Edit
 from asmevo.gate import check_certificate, evidence
 from asmevo.launch import Launch, load_launches
 from asmevo.program import Program, recover
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, UsageError
 
 
 def read_file(path: Path) -> bytes:
@@ -64,3 +64,12 @@ def read_certificate(
 def read_launches(paths: Sequence[Path]) -> tuple[Launch, ...]:
     """All launches of the named files and folders, in that order."""
     return tuple(launch for path in paths for launch in load_launches(path))
+
+
+def the_launch(paths: Sequence[Path], name: str | None) -> Launch:
+    """The one launch of the named files and folders, or the one of this name. Raises `UsageError` unless it is one."""
+    found = [launch for launch in read_launches(paths) if name in (None, launch.name)]
+    if len(found) != 1:
+        names = ", ".join(launch.name for launch in read_launches(paths))
+        raise UsageError(f"One launch is wanted and {len(found)} were found; choose one with --name out of {names}.")
+    return found[0]

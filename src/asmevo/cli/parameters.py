@@ -18,6 +18,7 @@ LaunchPaths = Annotated[
         show_default=False,
     ),
 ]
+LaunchName = Annotated[str | None, Option("--name", help="Name of the launch, when there are several.")]
 ChipName = Annotated[str, Option("--chip", help="Chip whose time is modelled.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
 Output = Annotated[Path | None, Option("--output", "-o", help="File to write; standard output without it.")]

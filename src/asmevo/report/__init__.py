@@ -9,12 +9,15 @@ from asmevo.report.objects import coverage_facts, coverage_text, object_facts, o
 from asmevo.report.oddities import oddities
 from asmevo.report.rebuilt import rebuild_facts, rebuild_text
 from asmevo.report.run import counts_text, run_facts, run_text
+from asmevo.report.stepping import comparison_facts, comparison_text, stop_facts, stop_text
 from asmevo.report.summary import summary_text
 from asmevo.report.table import figure, table
 
 __all__ = [
     "basis_text",
     "checks_text",
+    "comparison_facts",
+    "comparison_text",
     "container_facts",
     "container_text",
     "counts_text",
@@ -34,6 +37,8 @@ __all__ = [
     "require_done",
     "run_facts",
     "run_text",
+    "stop_facts",
+    "stop_text",
     "summary_text",
     "table",
     "time_text",

@@ -2,21 +2,35 @@
 
 from asmevo.sim.cache import BlockCache
 from asmevo.sim.checked import Checking, Span
+from asmevo.sim.debugger import Change, Debugger, Stop, Watch, WaveState
 from asmevo.sim.executable import Executable
 from asmevo.sim.execute import execute
 from asmevo.sim.fidelity import LEDGER, Difference
+from asmevo.sim.lockstep import Divergence, LockstepResult, differing_workgroup, lockstep
 from asmevo.sim.results import Execution, Limits, WaveOrder, WaveTrace
+from asmevo.sim.stepping import Step, Stepper
 
 __all__ = [
     "LEDGER",
     "BlockCache",
+    "Change",
     "Checking",
+    "Debugger",
     "Difference",
+    "Divergence",
     "Executable",
     "Execution",
     "Limits",
+    "LockstepResult",
     "Span",
+    "Step",
+    "Stepper",
+    "Stop",
+    "Watch",
     "WaveOrder",
+    "WaveState",
     "WaveTrace",
+    "differing_workgroup",
     "execute",
+    "lockstep",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from asmevo.isa import effects, parse_instruction
 from asmevo.isa.registers import EXEC
@@ -37,15 +38,15 @@ class Chunk:
     """Numbers of the blocks that follow: on fall-through, and on a taken branch."""
 
 
-def chunks_of(program: Program) -> tuple[Chunk, ...]:
-    """The blocks of the reachable code, in address order.
+def chunks_of(program: Program, *, single: bool = False) -> tuple[Chunk, ...]:
+    """The blocks of the reachable code, in address order; with `single` of one instruction each where that can be.
 
     Raises `UnsupportedError` when control can run past the end of the code.
     """
     spans: list[tuple[int, int]] = []
     starts: dict[int, int] = {}
     for begin, end in basic_blocks(program):
-        for first, last in _cut(program, begin, end):
+        for first, last in _cut(program, begin, end, single):
             starts[first] = len(spans)
             spans.append((first, last))
     chunks: list[Chunk] = []
@@ -73,7 +74,7 @@ def _ends_chunk(text: str) -> bool:
     return bool(effects(instruction).writes & EXEC)
 
 
-def _cut(program: Program, first: int, last: int) -> list[tuple[int, int]]:
+def _cut(program: Program, first: int, last: int, single: bool) -> list[tuple[int, int]]:
     """Parts of a basic block. Long parts are cut at places chosen by content, so that an edit moves few of them.
 
     Code between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` stays in one part, which knows its registers; raises
@@ -95,9 +96,17 @@ def _cut(program: Program, first: int, last: int) -> list[tuple[int, int]]:
                     f"`{instruction}` (line {program.lines[position].id}) ends a block in which registers are indexed, "
                     "which the simulator does not model."
                 )
-            parts.extend(_shorten(program, start, position + 1, inside))
+            parts.extend(
+                _singles(start, position + 1, inside) if single else _shorten(program, start, position + 1, inside)
+            )
             start = position + 1
     return parts
+
+
+def _singles(first: int, last: int, inside: set[int]) -> list[tuple[int, int]]:
+    """Parts of one instruction; what is `inside` stays together."""
+    starts = [p for p in range(first, last) if p == first or p - 1 not in inside]
+    return list(pairwise([*starts, last]))
 
 
 def _shorten(program: Program, first: int, last: int, inside: set[int]) -> list[tuple[int, int]]:

@@ -54,8 +54,8 @@ class Executable:
     _lock: Lock = field(default_factory=Lock)
 
     @classmethod
-    def build(cls, program: Program, cache: BlockCache, *, checked: bool = False) -> Executable:
-        """Prepare a program, with `checked` for checked execution.
+    def build(cls, program: Program, cache: BlockCache, *, checked: bool = False, single: bool = False) -> Executable:
+        """Prepare a program, with `checked` for checked execution, with `single` to stop after every instruction.
 
         Raises `UnsupportedError` that names everything that cannot be executed.
         """
@@ -64,7 +64,7 @@ class Executable:
                 f"The simulator executes {TARGET} code and this is {program.source.target}; give an object of {TARGET}."
             )
         _refuse_unknown(program)
-        chunks = chunks_of(program)
+        chunks = chunks_of(program, single=single)
         modes = _modes(program, chunks)
         options = _options(modes, checked=checked)
         entry = next(n for n, c in enumerate(chunks) if c.first == program.position[program.entry])

@@ -167,9 +167,10 @@ NEXT, BARRIER, END, COMPUTED, NEW_MODE = range(5)
 """Kinds of blocks: what happens after the last instruction. COMPUTED: it goes to the address that the block left in
 the wave's `target`. NEW_MODE: MODE has changed, and other code follows."""
 
-ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT, STALLED, NEW_SLOT, STEPPED = range(8)
+ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT, STALLED, NEW_SLOT, STEPPED, STARTED = range(9)
 """What the worker loop returns. STALLED: all resident workgroups only poll, and no other may start. NEW_SLOT: memory
-for one more workgroup is wanted. STEPPED: a wave has executed one block."""
+for one more workgroup is wanted. STEPPED: a wave has executed one block. STARTED: a workgroup is about to begin, when
+stepping."""
 
 FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap", "jump", "mode", "alignment")
 """Fault codes: kind of access that went wrong."""

@@ -147,6 +147,10 @@ class Worker:
         for name, value in values.items():
             cell(self.context, WORKER[name])[0] = value
 
+    def step_by_step(self) -> None:
+        """From now on native code comes back after every block."""
+        self._set(stepping=1)
+
     def get(self, name: str) -> int:
         """A field of the context."""
         return int(cell(self.context, WORKER[name])[0])

@@ -11,7 +11,7 @@ resident one runs, and when all do, another one is started: the chip would have 
 from __future__ import annotations
 
 from asmevo.sim.ir import Builder, Module, Variable
-from asmevo.sim.layout import ALL_DONE, NEW_SLOT, ROW, RUNNING, SLOT_BYTES, STALLED, WAITING
+from asmevo.sim.layout import ALL_DONE, NEW_SLOT, ROW, RUNNING, SLOT_BYTES, STALLED, STARTED, WAITING
 from asmevo.sim.runtime.fields import (
     set_slot_field,
     set_wave_field,
@@ -63,6 +63,9 @@ def _run(module: Module) -> None:
             begun = f.call("i32", "sim_begin", "ptr %worker", f"ptr {_slot(f, worker_field(f, '%worker', 'slot'))}")
             with f.when(f.i32("icmp eq", begun, 0)):
                 result.set(str(ALL_DONE))
+                f.jump(leave)
+            with f.when(f.i32("icmp ne", worker_field(f, "%worker", "stepping"), 0)):
+                result.set(str(STARTED))
                 f.jump(leave)
         slot = _slot(f, worker_field(f, "%worker", "slot"))
         current = worker_field(f, "%worker", "current")
@@ -193,7 +196,8 @@ def _another(f: Builder) -> None:
             slot = _slot(f, worker_field(f, "%worker", "slot"))
             begun = f.call("i32", "sim_begin", "ptr %worker", f"ptr {slot}")
             with f.when(f.i32("icmp ne", begun, 0)):
-                f.do(f"ret i32 {YIELD}")
+                stepping = f.i32("icmp ne", worker_field(f, "%worker", "stepping"), 0)
+                f.do(f"ret i32 {f.choose(stepping, 'i32', str(STARTED), str(YIELD))}")
             _find(f, active=1)
         with f.when(f.let(f"and i1 {f.i32('icmp eq', residents, count)}, {f.i32('icmp ult', count, limit)}")):
             f.do(f"ret i32 {NEW_SLOT}")
