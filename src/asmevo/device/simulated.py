@@ -14,7 +14,7 @@ from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image, image_key
 from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Executable, Limits, WaveOrder, execute
-from asmevo.timing import Estimate, Profile, chip, estimate, profile, traces_needed
+from asmevo.timing import Chip, Estimate, Profile, chip, estimate, profile, traces_needed
 from asmevo.verdict import UnsupportedError
 
 _MODULES = 16
@@ -110,18 +110,7 @@ class SimDevice(Device):
         """Trace a few workgroups of the launch and replay them on the chip's model."""
         image = self._image(launch, loaded).copy()
         image.load(loaded.program.source)
-        done = execute(
-            loaded.executable,
-            launch,
-            image,
-            limits=Limits(limits.instructions_per_wave),
-            workgroups=traces_needed(launch),
-            trace=True,
-        )
-        if Status(done.status) is not Status.DONE:
-            why = done.fault.message if done.fault else ""
-            raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {done.status}. {why}")
-        return estimate(loaded.program, launch, done.traces, self._chip)
+        return modelled(loaded.executable, launch, image, self._chip, Limits(limits.instructions_per_wave))
 
     def _image(self, launch: Launch, loaded: _Loaded) -> MemoryImage:
         """Memory before an objective launch; kept, because inputs of real size take longer to make than to copy."""
@@ -141,6 +130,18 @@ class SimDevice(Device):
 
     def describe(self) -> dict[str, Any]:
         return {"device": "simulator", "chip": self._chip.name, "timing": "modelled"}
+
+
+def modelled(executable: Executable, launch: Launch, image: MemoryImage, chip: Chip, limits: Limits) -> Estimate:
+    """Modelled time of a launch on a chip, from the traces of a few workgroups. They change the image.
+
+    Raises `UnsupportedError` when one of them does not end.
+    """
+    done = execute(executable, launch, image, limits=limits, workgroups=traces_needed(launch), trace=True)
+    if Status(done.status) is not Status.DONE:
+        why = done.fault.message if done.fault else ""
+        raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {done.status}. {why}")
+    return estimate(executable.program, launch, done.traces, chip)
 
 
 def serve(connection: Connection, chip_name: str = "mi300x") -> None:

@@ -8,7 +8,7 @@ work, and `sample` limits how many of their workgroups the gate executes. The fi
 """
 
 from asmevo.launch.build import POISONS, build_image, image_key, lds_bytes
-from asmevo.launch.fills import Bits, Constant, Data, File, Fill, FromRecipe, Integers, Random, Zeros
+from asmevo.launch.fills import Bits, Constant, Data, File, Fill, FromRecipe, Integers, Memory, Random, Zeros
 from asmevo.launch.folder import launch_from_json, load_launches, save_launch
 from asmevo.launch.formats import Format, decode_bf16, encode_bf16, encode_fp8, format_of, fp8_values, ulp_bf16
 from asmevo.launch.hidden import hidden_bytes, hidden_value
@@ -45,6 +45,7 @@ __all__ = [
     "FromRecipe",
     "Integers",
     "Launch",
+    "Memory",
     "MemoryImage",
     "Placement",
     "Random",

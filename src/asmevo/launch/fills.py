@@ -205,6 +205,20 @@ class FromRecipe(Fill):
         return {"kind": self.kind, "recipe": self.recipe.to_json(), "array": self.array}
 
 
+@dataclass(frozen=True, slots=True)
+class Memory(Fill):
+    """Bytes that this process holds already, such as those of a tensor. No part of a launch file."""
+
+    kind: ClassVar[str] = "memory"
+    content: NDArray[np.uint8] = field(repr=False, compare=False)
+
+    def codes(self, fmt: Format, count: int) -> Array:
+        return self.content
+
+    def to_json(self) -> dict[str, Any]:
+        raise InputError("A launch on this process's memory has no plain form; save its buffers to files first.")
+
+
 _KINDS: dict[str, type[Fill]] = {cls.kind: cls for cls in (Zeros, Constant, Random, Integers, Bits, Data, File)}
 
 

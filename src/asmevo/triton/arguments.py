@@ -1,0 +1,104 @@
+"""From the arguments of a Triton launch to the launch of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from asmevo.codeobject import Argument, Kernel
+from asmevo.launch import Buffer, Field, Launch, Memory
+from asmevo.triton.host import ALIGN, Storage, address_of, extent_of, merged
+from asmevo.verdict import UnsupportedError, UsageError
+
+_INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64")
+_FLOATS = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "f32": "f32", "fp64": "f64"}
+
+
+@dataclass(frozen=True, slots=True)
+class HostLaunch:
+    """A launch, and the host memory that its buffers of the same position stand for."""
+
+    launch: Launch
+    storages: tuple[Storage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    argument: Argument
+    type: str
+    """Triton's name, such as `*fp16` or `i32`."""
+    value: Any
+
+
+def launch_of(
+    kernel: Kernel,
+    signature: Sequence[Any],
+    values: Sequence[Any],
+    scratch: Sequence[Any],
+    *,
+    grid: tuple[int, int, int],
+    threads: int,
+    dynamic_lds: int,
+) -> HostLaunch:
+    """The launch of a kernel that Triton compiled, with the whole storage of each tensor as a buffer.
+
+    `signature` has Triton's types in the order of `values`, tuples nested, `constexpr` for what is no argument;
+    `scratch` are the two trailing pointers, null where the kernel needs none.
+    """
+    explicit = [a for a in kernel.args if not a.kind.startswith("hidden_")]
+    flat = [*_flat(signature, values), *(("*i8", one) for one in scratch)]
+    if len(flat) != len(explicit):
+        raise UnsupportedError(
+            f"Triton gives {len(flat)} arguments to {kernel.name} and its metadata has {len(explicit)}; "
+            "use Triton 3.9, which this driver is made for."
+        )
+    given = [_Given(a, kind, value) for a, (kind, value) in zip(explicit, flat, strict=True)]
+    found = (extent_of(_name(g.argument), g.value) for g in given if g.type.startswith("*"))
+    storages = merged(one for one in found if one is not None)
+    names = _unique([s.name for s in storages])
+    launch = Launch(
+        name=kernel.name,
+        grid=grid,
+        block=(threads, 1, 1),
+        kernarg=tuple(_field(g, storages, names) for g in given),
+        buffers=tuple(
+            Buffer(name, "inout", "uint8", (s.lead + s.size,), Memory(s.content), align=max(256, ALIGN))
+            for name, s in zip(names, storages, strict=True)
+        ),
+        kernel=kernel.name,
+        dynamic_lds=dynamic_lds,
+    )
+    return HostLaunch(launch, storages)
+
+
+def _flat(signature: Sequence[Any], values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    for kind, value in zip(signature, values, strict=True):
+        if isinstance(kind, tuple):
+            yield from _flat(cast("tuple[Any, ...]", kind), value)
+        elif kind != "constexpr":
+            yield str(kind), value
+
+
+def _name(argument: Argument) -> str:
+    return argument.name or f"argument at {argument.offset}"
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(names)]
+
+
+def _field(given: _Given, storages: Sequence[Storage], names: Sequence[str]) -> Field:
+    name, offset = _name(given.argument), given.argument.offset
+    if given.type.startswith("*"):
+        address = address_of(given.value)
+        for buffer, storage in zip(names, storages, strict=True):
+            if storage.start <= address <= storage.start + storage.size and extent_of(name, given.value) is not None:
+                return Field(name, offset, buffer=buffer, byte_offset=storage.offset(address))
+        return Field(name, offset, value=address, type="u64")
+    if given.type in _FLOATS:
+        return Field(name, offset, value=float(given.value), type=_FLOATS[given.type])
+    if given.type in _INTEGERS:
+        width = 8 * given.argument.size
+        return Field(name, offset, value=int(given.value) % (1 << width), type=f"u{width}")
+    raise UsageError(f"The argument {name!r} of {given.type} is of a kind that this driver does not pass on.")

@@ -1,0 +1,127 @@
+"""What runs launches: loaded kernels, memory images, the account of what was executed, and modelled times."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from threading import RLock
+
+from asmevo.codeobject import CodeObject, Kernel
+from asmevo.device.simulated import modelled
+from asmevo.isa import MemoryRow, Space, row_of
+from asmevo.launch import MemoryImage, build_image
+from asmevo.program import recover
+from asmevo.sim import BlockCache, Executable, Execution, Limits, execute
+from asmevo.timing import chip
+from asmevo.triton.arguments import HostLaunch
+from asmevo.triton.faults import LaunchFault
+from asmevo.triton.source import source_line
+from asmevo.triton.statistics import Statistics
+
+_KERNELS = 256
+"""Executables kept when Triton has unloaded them."""
+
+
+@dataclass(frozen=True)
+class LoadedKernel:
+    """A compiled kernel, ready to run. Triton's module and function handle."""
+
+    object: CodeObject
+    kernel: Kernel
+    executable: Executable
+    ordered: bool
+    """Its workgroups meet in atomics: only one thread gives the same result every time."""
+
+
+class Engine:
+    """The simulated chip behind the driver. Launches run one after the other, whatever thread they come from.
+
+    `threads` is the number of threads for kernels whose result does not depend on it; None takes all cores. A wave
+    that executes more than `instructions` has hung.
+    """
+
+    def __init__(self, chip_name: str = "mi300x", threads: int | None = None, instructions: int = 2_000_000_000) -> None:
+        self.chip = chip(chip_name)
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self.limits = Limits(instructions)
+        self.statistics = Statistics()
+        self._cache = BlockCache()
+        self._kernels: OrderedDict[tuple[str, str], LoadedKernel] = OrderedDict()
+        self._times: list[float] | None = None
+        self._lock = RLock()
+
+    def load(self, name: str, binary: bytes) -> LoadedKernel:
+        """A kernel of a code object, from memory if it was loaded before.
+
+        Raises `UnsupportedError` that names the opcodes the simulator does not know.
+        """
+        key = (sha256(binary).hexdigest(), name)
+        with self._lock:
+            if key not in self._kernels:
+                self._kernels[key] = self._prepare(name, binary)
+                while len(self._kernels) > _KERNELS:
+                    self._kernels.popitem(last=False)
+            self._kernels.move_to_end(key)
+            return self._kernels[key]
+
+    def _prepare(self, name: str, binary: bytes) -> LoadedKernel:
+        obj = CodeObject.parse(binary, name)
+        self.chip.require(obj.target)
+        program = recover(obj, name)
+        executable = Executable.build(program, self._cache)
+        rows = (row_of(line.instruction) for b in program.blocks for line in program.lines[b.first : b.last])
+        ordered = any(isinstance(r, MemoryRow) and r.kind == "atomic" and r.space is not Space.LDS for r in rows)
+        return LoadedKernel(obj, program.kernel, executable, ordered)
+
+    def run(self, loaded: LoadedKernel, given: HostLaunch) -> None:
+        """Execute a launch and write its results to host memory; inside of `timing`, only estimate its time.
+
+        Raises `LaunchFault` when the kernel did what the hardware would stop at, or wrote beyond a buffer; host memory
+        is as before then.
+        """
+        with self._lock:
+            image = build_image(given.launch, loaded.object, loaded.kernel)
+            if self._times is not None:
+                time = modelled(loaded.executable, given.launch, image, self.chip, self.limits).microseconds
+                self._times.append(time)
+                self.statistics = self.statistics.timed()
+                return
+            threads = 1 if loaded.ordered else self.threads
+            done = execute(loaded.executable, given.launch, image, limits=self.limits, threads=threads)
+            _judge(done, loaded, image)
+            for placement, storage in zip(image.placements, given.storages, strict=True):
+                storage.take_back(image.bytes_at(placement.address, placement.size))
+            self.statistics = self.statistics.launched(loaded.kernel.name, done)
+
+    @contextmanager
+    def timing(self) -> Iterator[list[float]]:
+        """Within, launches execute a few workgroups each and leave host memory alone; yields their modelled times.
+
+        Microseconds, in the order of launches.
+        """
+        with self._lock:
+            outer, self._times = self._times, []
+            try:
+                yield self._times
+            finally:
+                self._times = outer
+
+
+def _judge(done: Execution, loaded: LoadedKernel, image: MemoryImage) -> None:
+    """Raise `LaunchFault` unless the run ended as it should."""
+    name = loaded.kernel.name
+    if done.status == "fault":
+        assert done.fault is not None
+        address = done.fault.facts.get("address")
+        where = f" The address is in: {image.locate(address)}." if isinstance(address, int) else ""
+        raise LaunchFault(name, f"{done.fault.message}{where}", done.fault, source_line(loaded.executable, done.fault))
+    if done.status != "done":
+        raise LaunchFault(name, "A wave executed more instructions than it may; the kernel hangs, or needs more.")
+    if overrun := image.overrun():
+        raise LaunchFault(name, f"It wrote beyond its buffers: {overrun}.")
+    for placement in image.placements:
+        pass

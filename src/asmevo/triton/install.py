@@ -1,0 +1,56 @@
+"""Putting the driver into Triton, once for a process."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from asmevo.triton.statistics import Statistics
+from asmevo.verdict import EnvironmentError_
+
+RELEASE = "3.9"
+_installed: list[Any] = []
+
+
+def install() -> Any:
+    """Make the simulated MI300X Triton's device and return its driver; the same one every time.
+
+    `triton.testing.do_bench` and its CUDA-graph form give modelled time from then on. Raises `EnvironmentError_` when
+    Triton is missing or of another release.
+    """
+    if not _installed:
+        _check_release()
+        import triton.testing
+        from triton.runtime.driver import driver
+
+        from asmevo.triton.benchmark import benchmark
+        from asmevo.triton.driver import SimDriver
+        from asmevo.triton.engine import Engine
+
+        made = SimDriver(Engine())
+        driver.set_active(made)
+        triton.testing.do_bench = partial(benchmark, made.engine)
+        triton.testing.do_bench_cudagraph = partial(benchmark, made.engine)
+        _installed.append(made)
+    return _installed[0]
+
+
+def _check_release() -> None:
+    try:
+        found = version("triton")
+    except PackageNotFoundError:
+        found = ""
+    if not found.startswith(f"{RELEASE}."):
+        have = f"this is {found}" if found else "it is not installed"
+        raise EnvironmentError_(f"The driver is made for Triton {RELEASE} and {have}; pip install 'asmevo[triton]'.")
+
+
+def statistics() -> Statistics:
+    """What ran on the simulated chip since the driver was installed."""
+    return install().engine.statistics
+
+
+def launches() -> int:
+    """Kernel launches that ran whole since the driver was installed."""
+    return statistics().launches
