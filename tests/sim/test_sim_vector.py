@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from asmevo.verdict import UnsupportedError
 from sim_kernels import lanes
 
 U32 = NDArray[np.uint32]
@@ -54,6 +55,35 @@ def test_source_modifiers_clamp_and_omod() -> None:
     np.testing.assert_array_equal(got[2], fused * np.float32(4))
     np.testing.assert_array_equal(got[3], np.maximum(-np.abs(a), np.float32(-2.5)))
     np.testing.assert_array_equal(got[4], (a + b) * np.float32(0.5))
+
+
+@pytest.mark.parametrize("kind", ["u32", "i32", "u16", "i16"])
+def test_clamp_of_integers_saturates(kind: str) -> None:
+    a, b = words(2)
+    a[:4], b[:4] = [0, 1, 0x7FFF, 0x80008000], [1, 2, 0x7FFF, 0xFFFF7FFF]
+    bits, rev = int(kind[1:]), kind[0] == "u"
+    code = f"v_add_{kind} v40, v10, v11 clamp\nv_sub_{kind} v41, v10, v11 clamp"
+    code += f"\nv_subrev_{kind} v42, v10, v11 clamp" if rev else ""
+    packed = bits == 16
+    code += f"\nv_pk_add_{kind} v43, v10, v11 clamp\nv_pk_sub_{kind} v44, v10, v11 clamp" if packed else ""
+    got = lanes(code, [a, b], 5)
+    x, y = (v.view(f"{'uint' if rev else 'int'}{bits}").astype(np.int64).reshape(64, -1) for v in (a, b))
+    info = np.iinfo(f"{'uint' if rev else 'int'}{bits}")
+
+    def want(exact: np.ndarray) -> np.ndarray:
+        return np.clip(exact, info.min, info.max).astype(info.dtype)
+
+    for row, exact in zip(got, (x + y, x - y, *([y - x] if rev else [])), strict=False):
+        low = row.view(info.dtype).reshape(64, -1)[:, 0]
+        np.testing.assert_array_equal(low, want(exact)[:, 0])
+    for row, exact in zip(got[3:], (x + y, x - y), strict=True):
+        if packed:
+            np.testing.assert_array_equal(row.view(info.dtype).reshape(64, 2), want(exact))
+
+
+def test_clamp_of_a_product_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="clamp"):
+        lanes("v_mad_u32_u24 v40, v10, v11, v10 clamp", words(2))
 
 
 @pytest.mark.parametrize("dx10", [True, False])

@@ -222,6 +222,19 @@ def saturate(o: Algebra, a: Value, low_bound: int, high_bound: int) -> Value:
     return o.smin(o.smax(a, o.const(low_bound)), o.const(high_bound))
 
 
+def nearest(operation: str, kind: str) -> Callable[[Algebra, Value, Value], Value]:
+    """`add`, `sub` or `subrev` of a type like `u32` or `i16`: where it cannot hold the result, the nearest it can."""
+    signed, bits = kind[0] == "i", int(kind[1:])
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+    def meaning(o: Algebra, a: Value, b: Value) -> Value:
+        x, y = ((o.sext if signed else o.zext)(v, 2 * bits) for v in ((b, a) if operation == "subrev" else (a, b)))
+        exact = o.add(x, y) if operation == "add" else o.sub(x, y)
+        return o.trunc(o.smin(o.smax(exact, o.const(low, 2 * bits)), o.const(high, 2 * bits)), bits)
+
+    return meaning
+
+
 def quad_any(o: Algebra, a: Value, bits: int) -> Value:
     """For each group of four bits: its lowest bit set when any of the four is."""
     a = o.or_(a, o.lshr(a, o.const(1, bits)))

@@ -138,6 +138,8 @@ class LaneRow(Row):
     """A VALU opcode: `meaning(o, *uses)` on each lane gives the def, or a tuple of defs in slot order."""
 
     meaning: Callable[..., Any]
+    saturated: Callable[..., Any] | None = None
+    """Meaning with `clamp` of a row with an integer result; None where that form is not modelled."""
     pipe: Pipe = Pipe.VALU
     latency: str = "valu"
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from asmevo.isa import Imm, Instruction, LaneRow, Operand, PackedRow, Reg, Slot, bind
 from asmevo.isa.registers import EXEC_LO, SCC, VCC_LO
 from asmevo.isa.row import HIDDEN, TYPE_UNITS
@@ -51,7 +54,7 @@ class VectorEmitter:
             else:
                 values.append(self._source(operand, slot.type, printed))
                 printed += 1
-        results = results_of(row.meaning(self.r.vector, *values))
+        results = results_of(self._meaning(row)(self.r.vector, *values))
         defs = [(slot, operand) for slot, operand in bound if slot.is_def]
         for (slot, operand), value in zip(defs, results, strict=True):
             self._result(slot, operand, value, row)
@@ -245,9 +248,9 @@ class VectorEmitter:
             return
         if not isinstance(operand, Reg) or operand.is_scalar:
             raise _refuse(self.instruction, "a result that is not a vector register")
-        self._write(operand.first, slot.type, self._output(value), row)
+        self._write(operand.first, slot.type, self._output(value, row), row)
 
-    def _output(self, value: Value) -> Value:
+    def _output(self, value: Value, row: LaneRow) -> Value:
         """omod and clamp."""
         modifiers = self.instruction.modifiers
         o = self.r.vector
@@ -261,13 +264,17 @@ class VectorEmitter:
             if value.bits == 16 and not self._output_denormals(16):
                 return o.as_float(self._without_denormals(o.as_int(value)))
             return value
-        if {"clamp", "mul", "div"} & modifiers.keys():
-            raise _refuse(self.instruction, "clamp on an integer result")
+        if {"mul", "div"} & modifiers.keys() or ("clamp" in modifiers and row.saturated is None):
+            raise _refuse(self.instruction, "clamp or omod on an integer result")
         return value
 
     def _output_denormals(self, bits: int) -> bool:
         """Whether denormal results are kept. Only without them, and without IEEE, output modifiers have an effect."""
         return bool((self.rules.denorm_f32 if bits == 32 else self.rules.denorm_f64) & 2)
+
+    def _meaning(self, row: LaneRow) -> Callable[..., Any]:
+        """What the row computes; with clamp its saturating form, where it has one."""
+        return row.saturated if "clamp" in self.instruction.modifiers and row.saturated else row.meaning
 
     def _clamped(self, value: Value) -> Value:
         """Between 0 and 1; NaN gives 0 with DX10_CLAMP, else stays NaN."""
@@ -352,7 +359,7 @@ class VectorEmitter:
                 self._element(operand, row.element, select[i], negated=bool(negate[i]))
                 for i, (_, operand) in enumerate(sources)
             ]
-            results.append(self._output(row.meaning(self.r.vector, *values)))
+            results.append(self._output(self._meaning(row)(self.r.vector, *values), row))
         self._write_elements(destination.first, results)
 
     def _element(self, operand: Operand | None, element: str, high: int, *, negated: bool) -> Value:
@@ -413,7 +420,7 @@ class VectorEmitter:
             values.append(self._modified(value, operand))
         result = row.meaning(o, *values)
         kind = next(slot.type for slot in row.slots if slot.is_def)
-        result = self._output(result)
+        result = self._output(result, row)
         if result.bits == 32 or kind == "f32":
             self.r.write(destination.first, result)
             return

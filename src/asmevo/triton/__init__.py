@@ -8,8 +8,8 @@ takes numpy arrays wrapped into `Array`.
 
 from asmevo.triton.array import Array
 from asmevo.triton.faults import LaunchFault
-from asmevo.triton.statistics import Statistics
 from asmevo.triton.install import install, launches, statistics
+from asmevo.triton.statistics import Statistics
 
 __all__ = ["Array", "LaunchFault", "Statistics", "install", "launches", "statistics"]
 

@@ -25,6 +25,7 @@ class HostLaunch:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
+    name: str
     argument: Argument
     type: str
     """Triton's name, such as `*fp16` or `i32`."""
@@ -33,7 +34,7 @@ class _Given:
 
 def launch_of(
     kernel: Kernel,
-    signature: Sequence[Any],
+    signature: Sequence[tuple[str, Any]],
     values: Sequence[Any],
     scratch: Sequence[Any],
     *,
@@ -43,18 +44,19 @@ def launch_of(
 ) -> HostLaunch:
     """The launch of a kernel that Triton compiled, with the whole storage of each tensor as a buffer.
 
-    `signature` has Triton's types in the order of `values`, tuples nested, `constexpr` for what is no argument;
+    `signature` has a name and Triton's type for each of `values`: tuples nested, `constexpr` for what is no argument.
     `scratch` are the two trailing pointers, null where the kernel needs none.
     """
     explicit = [a for a in kernel.args if not a.kind.startswith("hidden_")]
-    flat = [*_flat(signature, values), *(("*i8", one) for one in scratch)]
+    flat = [one for (name, kind), value in zip(signature, values, strict=True) for one in _flat(name, kind, value)]
+    flat += [("scratch", "*i8", one) for one in scratch]
     if len(flat) != len(explicit):
         raise UnsupportedError(
             f"Triton gives {len(flat)} arguments to {kernel.name} and its metadata has {len(explicit)}; "
             "use Triton 3.9, which this driver is made for."
         )
-    given = [_Given(a, kind, value) for a, (kind, value) in zip(explicit, flat, strict=True)]
-    found = (extent_of(_name(g.argument), g.value) for g in given if g.type.startswith("*"))
+    given = [_Given(name, a, kind, value) for a, (name, kind, value) in zip(explicit, flat, strict=True)]
+    found = (extent_of(g.name, g.value) for g in given if g.type.startswith("*"))
     storages = merged(one for one in found if one is not None)
     names = _unique([s.name for s in storages])
     launch = Launch(
@@ -72,16 +74,12 @@ def launch_of(
     return HostLaunch(launch, storages)
 
 
-def _flat(signature: Sequence[Any], values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    for kind, value in zip(signature, values, strict=True):
-        if isinstance(kind, tuple):
-            yield from _flat(cast("tuple[Any, ...]", kind), value)
-        elif kind != "constexpr":
-            yield str(kind), value
-
-
-def _name(argument: Argument) -> str:
-    return argument.name or f"argument at {argument.offset}"
+def _flat(name: str, kind: Any, value: Any) -> Iterator[tuple[str, str, Any]]:
+    if isinstance(kind, tuple):
+        for i, (part, one) in enumerate(zip(cast("tuple[Any, ...]", kind), value, strict=True)):
+            yield from _flat(f"{name}[{i}]", part, one)
+    elif kind != "constexpr":
+        yield name, str(kind), value
 
 
 def _unique(names: Sequence[str]) -> list[str]:
@@ -89,7 +87,7 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 
 def _field(given: _Given, storages: Sequence[Storage], names: Sequence[str]) -> Field:
-    name, offset = _name(given.argument), given.argument.offset
+    name, offset = given.name, given.argument.offset
     if given.type.startswith("*"):
         address = address_of(given.value)
         for buffer, storage in zip(names, storages, strict=True):

@@ -64,5 +64,3 @@ class _Bytes:
 
     def nbytes(self) -> int:
         return self.size
-
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from triton.backends.compiler import GPUTarget
@@ -19,6 +19,9 @@ from asmevo.verdict import UnsupportedError
 
 _BUS_BITS = 8192
 """Width of the memory bus of an MI300X: eight stacks of 1024 bits."""
+
+
+_Handles: TypeAlias = tuple[LoadedKernel, LoadedKernel, int, int, int]
 
 
 class SimDriver(DriverBase):
@@ -79,7 +82,9 @@ class _Utils:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> tuple[Any, LoadedKernel, int, int, int]:
+    def load_binary(
+        self, name: str, binary: bytes, shared: int, device: int
+    ) -> tuple[Any, LoadedKernel, int, int, int]:
         """(module, function, registers, spills, most work-items of a workgroup)."""
         loaded = self._engine.load(name, binary)
         facts = next(k for k in loaded.object.metadata["amdhsa.kernels"] if k[".name"] == loaded.kernel.name)

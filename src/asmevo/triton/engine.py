@@ -44,7 +44,9 @@ class Engine:
     that executes more than `instructions` has hung.
     """
 
-    def __init__(self, chip_name: str = "mi300x", threads: int | None = None, instructions: int = 2_000_000_000) -> None:
+    def __init__(
+        self, chip_name: str = "mi300x", threads: int | None = None, instructions: int = 2_000_000_000
+    ) -> None:
         self.chip = chip(chip_name)
         self.threads = threads or len(os.sched_getaffinity(0))
         self.limits = Limits(instructions)
@@ -117,11 +119,10 @@ def _judge(done: Execution, loaded: LoadedKernel, image: MemoryImage) -> None:
     if done.status == "fault":
         assert done.fault is not None
         address = done.fault.facts.get("address")
-        where = f" The address is in: {image.locate(address)}." if isinstance(address, int) else ""
+        inside = isinstance(address, int) and image.base <= address < image.end
+        where = f" That is {image.locate(address)}." if inside else ""
         raise LaunchFault(name, f"{done.fault.message}{where}", done.fault, source_line(loaded.executable, done.fault))
     if done.status != "done":
         raise LaunchFault(name, "A wave executed more instructions than it may; the kernel hangs, or needs more.")
     if overrun := image.overrun():
         raise LaunchFault(name, f"It wrote beyond its buffers: {overrun}.")
-    for placement in image.placements:
-        pass

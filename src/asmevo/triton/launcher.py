@@ -18,9 +18,11 @@ class Launcher:
         self._engine = engine
         self._metadata = metadata
         descriptors = getattr(metadata, "tensordesc_meta", None)
-        self._signature: tuple[Any, ...] = tuple(
-            expand_signature(source.signature.values(), descriptors, "tensordesc")
-        )
+        self._signature: list[tuple[str, Any]] = [
+            (str(name), one)
+            for name, kind in source.signature.items()
+            for one in expand_signature([kind], descriptors, "tensordesc")
+        ]
         self._fire: Any = wrap_handle_tensordesc_impl(
             self._launch, source.signature, descriptors, lambda descriptor, *_: decompose_descriptor(descriptor)
         )

@@ -28,9 +28,18 @@ Meaning: TypeAlias = (
 """A meaning of one to four uses; spelt out so that type checkers know the parameters of a lambda."""
 
 
-def lane(name: str, operands: str, meaning: Meaning, *tags: str, latency: str = "valu") -> LaneRow:
+def lane(
+    name: str, operands: str, meaning: Meaning, *tags: str, latency: str = "valu", saturated: Meaning | None = None
+) -> LaneRow:
     """A VALU row."""
-    return LaneRow(name=name, slots=signature(operands), meaning=meaning, tags=frozenset(tags), latency=latency)
+    return LaneRow(
+        name=name,
+        slots=signature(operands),
+        meaning=meaning,
+        saturated=saturated,
+        tags=frozenset(tags),
+        latency=latency,
+    )
 
 
 def trans(name: str, operands: str, meaning: Meaning, *tags: str, latency: str = "valu_trans") -> LaneRow:
@@ -39,13 +48,21 @@ def trans(name: str, operands: str, meaning: Meaning, *tags: str, latency: str =
 
 
 def packed(
-    name: str, operands: str, meaning: Meaning, *tags: str, element: str, kind: str = "", latency: str = "valu"
+    name: str,
+    operands: str,
+    meaning: Meaning,
+    *tags: str,
+    element: str,
+    kind: str = "",
+    latency: str = "valu",
+    saturated: Meaning | None = None,
 ) -> PackedRow:
     """A VOP3P row."""
     return PackedRow(
         name=name,
         slots=signature(operands),
         meaning=meaning,
+        saturated=saturated,
         tags=frozenset(tags),
         element=element,
         kind=kind,

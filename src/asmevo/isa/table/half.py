@@ -7,7 +7,7 @@ Most 16-bit results clear the upper half of their register; VOP3-only opcodes le
 from __future__ import annotations
 
 from asmevo.isa.algebra import Algebra, Value
-from asmevo.isa.compose import median
+from asmevo.isa.compose import median, nearest
 from asmevo.isa.compose_float import binary_exponent, fraction, mantissa, median_float
 from asmevo.isa.row import Row
 from asmevo.isa.table.build import Meaning, lane, packed, trans
@@ -22,6 +22,10 @@ def _widening(o: Algebra, a: Value, b: Value, c: Value, *, signed: bool) -> Valu
     return o.add(o.mul(widen(a, 32), widen(b, 32)), c)
 
 
+_SUMS: tuple[tuple[str, Meaning], ...] = (
+    ("add", lambda o, a, b: o.add(a, b)),
+    ("sub", lambda o, a, b: o.sub(a, b)),
+)
 _INTEGER_3: tuple[tuple[str, str, Meaning], ...] = (
     ("min3", "u16", lambda o, a, b, c: o.umin(o.umin(a, b), c)),
     ("max3", "u16", lambda o, a, b, c: o.umax(o.umax(a, b), c)),
@@ -39,11 +43,11 @@ _INTEGER_3: tuple[tuple[str, str, Meaning], ...] = (
 
 ROWS: tuple[Row, ...] = (
     # integers
-    lane("v_add_u16", "u16 = u16, u16", lambda o, a, b: o.add(a, b)),
-    lane("v_sub_u16", "u16 = u16, u16", lambda o, a, b: o.sub(a, b)),
-    lane("v_subrev_u16", "u16 = u16, u16", lambda o, a, b: o.sub(b, a)),
-    lane("v_add_i16", "i16 = i16, i16", lambda o, a, b: o.add(a, b), "keeps_half"),
-    lane("v_sub_i16", "i16 = i16, i16", lambda o, a, b: o.sub(a, b), "keeps_half"),
+    lane("v_add_u16", "u16 = u16, u16", lambda o, a, b: o.add(a, b), saturated=nearest("add", "u16")),
+    lane("v_sub_u16", "u16 = u16, u16", lambda o, a, b: o.sub(a, b), saturated=nearest("sub", "u16")),
+    lane("v_subrev_u16", "u16 = u16, u16", lambda o, a, b: o.sub(b, a), saturated=nearest("subrev", "u16")),
+    lane("v_add_i16", "i16 = i16, i16", lambda o, a, b: o.add(a, b), "keeps_half", saturated=nearest("add", "i16")),
+    lane("v_sub_i16", "i16 = i16, i16", lambda o, a, b: o.sub(a, b), "keeps_half", saturated=nearest("sub", "i16")),
     lane("v_mul_lo_u16", "u16 = u16, u16", lambda o, a, b: o.mul(a, b)),
     lane("v_lshlrev_b16", "u16 = u16, u16", lambda o, n, a: o.shl(a, n)),
     lane("v_lshrrev_b16", "u16 = u16, u16", lambda o, n, a: o.lshr(a, n)),
@@ -85,10 +89,11 @@ ROWS: tuple[Row, ...] = (
     trans("v_sin_f16", "f16 = f16", lambda o, a: o.sin_turns(a)),
     trans("v_cos_f16", "f16 = f16", lambda o, a: o.cos_turns(a)),
     # packed halves
-    packed("v_pk_add_u16", "b32 = b32, b32", lambda o, a, b: o.add(a, b), element="u16"),
-    packed("v_pk_sub_u16", "b32 = b32, b32", lambda o, a, b: o.sub(a, b), element="u16"),
-    packed("v_pk_add_i16", "b32 = b32, b32", lambda o, a, b: o.add(a, b), element="i16"),
-    packed("v_pk_sub_i16", "b32 = b32, b32", lambda o, a, b: o.sub(a, b), element="i16"),
+    *(
+        packed(f"v_pk_{name}_{t}", "b32 = b32, b32", meaning, element=t, saturated=nearest(name, t))
+        for name, meaning in _SUMS
+        for t in ("u16", "i16")
+    ),
     packed("v_pk_mul_lo_u16", "b32 = b32, b32", lambda o, a, b: o.mul(a, b), element="u16"),
     packed("v_pk_mad_u16", "b32 = b32, b32, b32", _low_product, element="u16"),
     packed("v_pk_mad_i16", "b32 = b32, b32, b32", _low_product, element="i16"),
