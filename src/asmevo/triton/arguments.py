@@ -89,9 +89,9 @@ def _unique(names: Sequence[str]) -> list[str]:
 def _field(given: _Given, storages: Sequence[Storage], names: Sequence[str]) -> Field:
     name, offset = given.name, given.argument.offset
     if given.type.startswith("*"):
-        address = address_of(given.value)
+        address, extent = address_of(given.value), extent_of(name, given.value)
         for buffer, storage in zip(names, storages, strict=True):
-            if storage.start <= address <= storage.start + storage.size and extent_of(name, given.value) is not None:
+            if extent is not None and storage.start <= extent.start < storage.start + storage.size:
                 return Field(name, offset, buffer=buffer, byte_offset=storage.offset(address))
         return Field(name, offset, value=address, type="u64")
     if given.type in _FLOATS:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
-from triton.backends.compiler import GPUTarget
-from triton.backends.driver import DriverBase
 
 from asmevo.isa.limits import limits_of
+from asmevo.triton import upstream
 from asmevo.triton.array import Array
 from asmevo.triton.benchmark import benchmark
 from asmevo.triton.engine import Engine, LoadedKernel
@@ -24,11 +24,10 @@ _BUS_BITS = 8192
 _Handles: TypeAlias = tuple[LoadedKernel, LoadedKernel, int, int, int]
 
 
-class SimDriver(DriverBase):
+class SimDriver:
     """One device, number 0, which takes tensors of the CPU."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__()
         self.engine = engine
         self.utils = _Utils(engine)
         self.launcher_cls: Callable[[Any, Any], Launcher] = partial(Launcher, engine)
@@ -40,8 +39,8 @@ class SimDriver(DriverBase):
     def map_python_to_cpp_type(self, ty: str) -> str:
         return ty
 
-    def get_current_target(self) -> GPUTarget:
-        return GPUTarget("hip", self.engine.chip.target, limits_of(self.engine.chip.target).wave_size)
+    def get_current_target(self) -> Any:
+        return upstream.GPUTarget("hip", self.engine.chip.target, limits_of(self.engine.chip.target).wave_size)
 
     def get_current_device(self) -> int:
         return 0
@@ -59,8 +58,7 @@ class SimDriver(DriverBase):
         return _Interface
 
     def get_active_torch_device(self) -> Any:
-        import torch  # pyright: ignore[reportMissingImports] - only asked for by code that uses torch
-
+        torch: Any = import_module("torch")  # only code that uses torch asks for this
         return torch.device("cpu")
 
     def get_benchmarker(self) -> Callable[..., float | Sequence[float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -100,7 +100,7 @@ class Engine:
             self.statistics = self.statistics.launched(loaded.kernel.name, done)
 
     @contextmanager
-    def timing(self) -> Iterator[list[float]]:
+    def timing(self) -> Generator[list[float]]:
         """Within, launches execute a few workgroups each and leave host memory alone; yields their modelled times.
 
         Microseconds, in the order of launches.
@@ -120,7 +120,7 @@ def _judge(done: Execution, loaded: LoadedKernel, image: MemoryImage) -> None:
         assert done.fault is not None
         address = done.fault.facts.get("address")
         inside = isinstance(address, int) and image.base <= address < image.end
-        where = f" That is {image.locate(address)}." if inside else ""
+        where = f" That is {image.locate(int(address or 0))}." if inside else ""
         raise LaunchFault(name, f"{done.fault.message}{where}", done.fault, source_line(loaded.executable, done.fault))
     if done.status != "done":
         raise LaunchFault(name, "A wave executed more instructions than it may; the kernel hangs, or needs more.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Storage:
         if not self.size:
             return np.zeros(0, np.uint8)
         window = (ctypes.c_uint8 * (self.lead + self.size)).from_address(self.start - self.lead)
-        return np.frombuffer(window, np.uint8)
+        return np.frombuffer(cast(Any, window), np.uint8)
 
     def offset(self, address: int) -> int:
         """Byte offset of a host address in `content`."""

@@ -21,17 +21,15 @@ def install() -> Any:
     """
     if not _installed:
         _check_release()
-        import triton.testing
-        from triton.runtime.driver import driver
-
+        from asmevo.triton import upstream
         from asmevo.triton.benchmark import benchmark
         from asmevo.triton.driver import SimDriver
         from asmevo.triton.engine import Engine
 
         made = SimDriver(Engine())
-        driver.set_active(made)
-        triton.testing.do_bench = partial(benchmark, made.engine)
-        triton.testing.do_bench_cudagraph = partial(benchmark, made.engine)
+        upstream.driver.set_active(made)
+        upstream.testing.do_bench = partial(benchmark, made.engine)
+        upstream.testing.do_bench_cudagraph = partial(benchmark, made.engine)
         _installed.append(made)
     return _installed[0]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triton.backends.driver import decompose_descriptor, expand_signature, wrap_handle_tensordesc_impl
-from triton.runtime import _allocation
-
+from asmevo.triton import upstream
 from asmevo.triton.arguments import launch_of
 from asmevo.triton.engine import Engine, LoadedKernel
 
@@ -21,11 +19,9 @@ class Launcher:
         self._signature: list[tuple[str, Any]] = [
             (str(name), one)
             for name, kind in source.signature.items()
-            for one in expand_signature([kind], descriptors, "tensordesc")
+            for one in upstream.expand_signature([kind], descriptors, "tensordesc")
         ]
-        self._fire: Any = wrap_handle_tensordesc_impl(
-            self._launch, source.signature, descriptors, lambda descriptor, *_: decompose_descriptor(descriptor)
-        )
+        self._fire: Any = upstream.handle_descriptors(self._launch, source.signature, descriptors, _decomposed)
 
     def __call__(
         self,
@@ -53,10 +49,10 @@ class Launcher:
         workgroups = grid[0] * grid[1] * grid[2]
         scratch: list[Any] = [None, None]
         if m.global_scratch_size:
-            make = _allocation._allocator.get()
+            make = upstream.allocation._allocator.get()
             scratch[0] = make(workgroups * m.global_scratch_size, m.global_scratch_align, stream)
         if m.profile_scratch_size:
-            make = _allocation._profile_allocator.get()
+            make = upstream.allocation._profile_allocator.get()
             scratch[1] = make(workgroups * m.profile_scratch_size, m.profile_scratch_align, stream)
         given = launch_of(
             function.kernel,
@@ -68,3 +64,8 @@ class Launcher:
             dynamic_lds=m.shared,
         )
         self._engine.run(function, given)
+
+
+def _decomposed(descriptor: Any, *_: Any) -> list[Any]:
+    """A tensor descriptor as the plain arguments that gfx942 takes for one."""
+    return upstream.decompose_descriptor(descriptor)

@@ -11,6 +11,7 @@ import json
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +66,14 @@ class SimulatedChip:
     """The hooks of one session."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._demand: str = config.getoption("--asmevo-launches")
-        self._exempt: list[str] = config.getoption("--asmevo-no-launch")
-        self._json: str | None = config.getoption("--asmevo-json")
+        option: Any = config.getoption
+        self._demand: str = option("--asmevo-launches")
+        self._exempt: list[str] = option("--asmevo-no-launch")
+        self._json: str | None = option("--asmevo-json")
         self._files: dict[str, _Counts] = {}
         self._idle: list[str] = []
         self._skips: dict[str, dict[str, int]] = {}
-        self._torch: Any = None if config.getoption("--asmevo-keep-memory") else _torch()
+        self._torch: Any = None if option("--asmevo-keep-memory") else _torch()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
@@ -136,7 +138,7 @@ def _file(nodeid: str) -> str:
 def _torch() -> Any:
     """torch, which believes that it was built for ROCm; None where it is not installed."""
     try:
-        import torch  # pyright: ignore[reportMissingImports] - not a dependency; its users have it
+        torch: Any = import_module("torch")  # not a dependency; its users have it
     except ImportError:
         return None
     if torch.version.hip is None:
