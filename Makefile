@@ -4,10 +4,10 @@ BIN := .venv/bin
 ATHERIS := atheris==3.0.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev fetch demo test test-slow check fmt bench fuzz clean
+.PHONY: help setup setup-dev setup-triton fetch demo test test-slow check fmt bench fuzz clean
 
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Make .venv with the pinned packages and find (as root on Debian: install) LLVM >= 22
 	@$(PYTHON) tools/setup.py --extra test
@@ -15,16 +15,19 @@ setup: ## Make .venv with the pinned packages and find (as root on Debian: insta
 setup-dev: ## The same with the linters
 	@$(PYTHON) tools/setup.py --extra dev
 
+setup-triton: setup ## The same with Triton (1 GB on disk), for kernels on the simulated chip
+	@$(PYTHON) tools/setup.py --extra triton
+
 fetch: setup ## Fetch AMD's example kernel from its wheel and print its path
 	@$(BIN)/python -m benchmarks.objects
 
 demo: setup ## Optimize two real compiled kernels on a simulated MI300X; needs no GPU
 	@$(BIN)/python -m benchmarks.demo
 
-test: setup ## Run the tests (under 10 minutes on 2 cores)
+test: setup-triton ## Run the tests (under 10 minutes on 2 cores)
 	$(BIN)/pytest
 
-test-slow: setup ## Run the large corpus as well
+test-slow: setup-triton ## Run the large corpus as well
 	$(BIN)/pytest -m "slow or not slow"
 
 check: setup-dev ## Lint, formatting and strict types

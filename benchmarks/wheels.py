@@ -1,4 +1,7 @@
-"""Wheels with compiled kernels, downloaded once by pip without dependencies and hash-checked, kept in the cache."""
+"""Wheels with compiled kernels, downloaded once by pip without dependencies and hash-checked, kept in the cache.
+
+A source distribution is fetched the same way.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,16 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """One wheel on the Python package index."""
+    """One wheel on the Python package index, or one source distribution."""
 
     requirement: str
     """Name and version as pip takes them."""
     sha256: str
+    source: bool = False
+
+    @property
+    def pattern(self) -> str:
+        return "*.tar.gz" if self.source else "*.whl"
 
     @property
     def folder(self) -> Path:
@@ -44,14 +52,16 @@ def cache_folder() -> Path:
 
 def fetch_wheel(wheel: Wheel) -> Path:
     """Path of the wheel in the cache. Raises `EnvironmentError_` when it cannot be had or is another one."""
-    for path in wheel.folder.glob("*.whl"):
+    for path in wheel.folder.glob(wheel.pattern):
         if sha256_of(path) == wheel.sha256:
             return path
     with tempfile.TemporaryDirectory() as downloads:
-        options = ("-q", "--no-deps", "--no-input", "-d", downloads)
+        options = ["-q", "--no-deps", "--no-input", "-d", downloads]
+        if wheel.source:
+            options += ["--no-binary", wheel.requirement.partition("==")[0]]
         command = [sys.executable, "-m", "pip", "download", *options, wheel.requirement]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        wheels = list(Path(downloads).glob("*.whl"))
+        wheels = list(Path(downloads).glob(wheel.pattern))
         if done.returncode or not wheels:
             reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise EnvironmentError_(

@@ -18,7 +18,7 @@ import asmevo.triton
 import triton
 from asmevo.sim import Limits
 from asmevo.triton import Array, LaunchFault
-from asmevo.verdict import UsageError
+from asmevo.verdict import AsmEvoError, UsageError
 
 
 def rng() -> np.random.Generator:
@@ -188,6 +188,14 @@ def test_what_is_no_tensor_of_this_process_is_refused() -> None:
     for bad, words in ((Foreign(), "storage begins"), (Remote(x), "'cuda'")):
         with pytest.raises(UsageError, match=words):
             kernels.add[(1,)](bad, Array(x), Array(out), 64, BLOCK=64)
+
+
+def test_a_failed_assertion_in_a_kernel_is_an_error() -> None:
+    x, out = np.arange(4, dtype=np.int32), np.zeros(4, np.int32)
+    kernels.below[(1,)](Array(x + 3), Array(out), 4, BLOCK=64)
+    assert np.array_equal(out, x + 4)  # without `debug` Triton leaves the assertion out
+    with pytest.raises(AsmEvoError):
+        kernels.below[(1,)](Array(x + 3), Array(out), 4, BLOCK=64, debug=True)
 
 
 # --- hooks and times

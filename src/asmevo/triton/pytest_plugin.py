@@ -8,16 +8,20 @@ fresh tensors with NaN (the largest value for integers), and a test that passes 
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 import asmevo.triton
+from asmevo.isa.limits import limits_of
 
 ROCM = "6.4"
 """What `torch.version.hip` says unless torch knows better."""
@@ -31,6 +35,8 @@ class _Counts:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    not_run: int = 0
+    """Tests that the time did not suffice for."""
     without_launch: int = 0
     """Tests that passed without a launch; they count as failed when launches are required."""
     launches: int = 0
@@ -55,6 +61,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--asmevo-keep-memory", action="store_true", help="leave fresh tensors as they are, without filling in NaN"
     )
+    group.addoption(
+        "--asmevo-seconds",
+        type=float,
+        metavar="N",
+        help="start no test after this time; the rest counts as not run",
+    )
     group.addoption("--asmevo-json", metavar="FILE", help="write the counts of each file there")
 
 
@@ -70,10 +82,25 @@ class SimulatedChip:
         self._demand: str = option("--asmevo-launches")
         self._exempt: list[str] = option("--asmevo-no-launch")
         self._json: str | None = option("--asmevo-json")
+        self._seconds: float | None = option("--asmevo-seconds")
+        self._started = time.monotonic()
         self._files: dict[str, _Counts] = {}
         self._idle: list[str] = []
         self._skips: dict[str, dict[str, int]] = {}
+        self._failures: dict[str, str] = {}
         self._torch: Any = None if option("--asmevo-keep-memory") else _torch()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        for item in session.items:
+            self._counts(item.nodeid).not_run += 1
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Past the deadline no test is run."""
+        if self._seconds is None or time.monotonic() - self._started <= self._seconds:
+            return None
+        item.session.shouldstop = f"no test starts after {self._seconds:g} seconds"
+        return True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
@@ -98,16 +125,24 @@ class SimulatedChip:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         counts = self._counts(report.nodeid)
+        counts.not_run -= report.when == "setup"
         if report.skipped:
             counts.skipped += 1
-            reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
-            reasons = self._skips.setdefault(_file(report.nodeid), {})
-            reason = reason.removeprefix("Skipped: ")
-            reasons[reason] = reasons.get(reason, 0) + 1
+            self._skip(report.nodeid, getattr(report, "wasxfail", None) or report.longrepr)
         elif report.failed:
             counts.failed += 1
+            self._failures[report.nodeid] = _reason(report)
         elif report.when == "call":
             counts.passed += 1
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be imported, or skips itself, counts as one test."""
+        if report.skipped or report.failed:
+            counts = self._counts(report.nodeid)
+            counts.failed += report.failed
+            counts.skipped += report.skipped
+            if report.skipped:
+                self._skip(report.nodeid, report.longrepr)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         write = terminalreporter.write_line
@@ -115,7 +150,7 @@ class SimulatedChip:
         for name, c in self._files.items():
             write(
                 f"{name}: {c.passed} passed, {c.failed} failed, {c.skipped} skipped, {c.launches} launches, "
-                f"{c.instructions} wave instructions"
+                f"{c.instructions} wave instructions" + (f", {c.not_run} not run" if c.not_run else "")
             )
             for reason, times in self._skips.get(name, {}).items():
                 write(f"    skipped {times}: {reason}")
@@ -125,7 +160,14 @@ class SimulatedChip:
             write(f"passed without a launch: {', '.join(self._idle)}")
         if self._json:
             facts = {name: {**asdict(c), "skips": self._skips.get(name, {})} for name, c in self._files.items()}
-            Path(self._json).write_text(json.dumps({"files": facts, "kernels": dict(total.kernels)}))
+            everything = {"files": facts, "kernels": dict(total.kernels), "failures": self._failures}
+            Path(self._json).write_text(json.dumps(everything))
+
+    def _skip(self, nodeid: str, why: Any) -> None:
+        text: Any = cast("tuple[Any, ...]", why)[2] if isinstance(why, tuple) else why
+        reason = str(text).removeprefix("Skipped: ").removeprefix("reason: ")
+        reasons = self._skips.setdefault(_file(nodeid), {})
+        reasons[reason] = reasons.get(reason, 0) + 1
 
     def _counts(self, nodeid: str) -> _Counts:
         return self._files.setdefault(_file(nodeid), _Counts())
@@ -133,6 +175,13 @@ class SimulatedChip:
 
 def _file(nodeid: str) -> str:
     return nodeid.partition("::")[0]
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """The line that says why a test failed."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    lines = str(getattr(crash, "message", None) or report.longrepr).strip().splitlines()
+    return lines[0] if lines else ""
 
 
 def _torch() -> Any:
@@ -143,4 +192,18 @@ def _torch() -> Any:
         return None
     if torch.version.hip is None:
         torch.version.hip = ROCM
+    if not hasattr(torch.cpu, "get_device_properties"):
+        torch.cpu.get_device_properties = _device_properties
     return torch
+
+
+def _device_properties(device: Any = None) -> SimpleNamespace:
+    """What torch says of a GPU, for the chip behind the CPU's tensors. The memory is the host's: images lie there."""
+    chip = asmevo.triton.install().engine.chip
+    return SimpleNamespace(
+        name=chip.name,
+        gcnArchName=chip.target,
+        multi_processor_count=chip.cus,
+        warp_size=limits_of(chip.target).wave_size,
+        total_memory=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+    )
