@@ -12,8 +12,8 @@ its question is answered for the chip instead; torch's own bfloat16 sums, to whi
 kernels, which shows as failures.
 
 JSON: `sdist`, `bf16`, for each of `files` its `file`, `passed`, `failed`, `skipped`, `not_run` (no time left),
-`without_launch`, `launches`, `instructions` (of waves), `seconds`, `skips` (reason to number), `failures` (test to reason),
-`selection`, `why`; and the sums `passed`, `failed`, `skipped`, `not_run`, `launches`, `instructions`.
+`without_launch`, `launches`, `instructions` (of waves), `seconds`, `skips` (reason to number), `failures` (test to
+reason), `selection`, `why`; and the sums `passed`, `failed`, `skipped`, `not_run`, `launches`, `instructions`.
 """
 
 from __future__ import annotations
