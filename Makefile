@@ -2,9 +2,11 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 BIN := .venv/bin
 ATHERIS := atheris==3.0.0
+TORCH ?= torch==2.13.0+cpu
+TRANSFORMERS := transformers==5.24.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-triton fetch demo test test-slow check fmt bench fuzz clean
+.PHONY: help setup setup-dev setup-triton fetch demo test test-slow check fmt bench liger fuzz clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,10 +44,16 @@ fmt: setup-dev ## Format the code and mend what the linter can
 bench: setup ## Run the benchmarks; the last line is one JSON object
 	$(BIN)/python -m benchmarks.demo --json
 
+liger: ## Run Liger-Kernel's own tests on the simulated chip (with torch, in .venv-liger)
+	@$(PYTHON) tools/setup.py --extra test --venv .venv-liger
+	@$(PYTHON) tools/setup.py --extra triton --venv .venv-liger
+	.venv-liger/bin/python -m pip install -q --no-input $(TORCH) $(TRANSFORMERS)
+	.venv-liger/bin/python -m benchmarks.liger --json
+
 fuzz: setup ## Feed 200,000 mutated objects and bundles to all readers (by atheris where it installs)
 	-$(BIN)/python -m pip install -q --no-input $(ATHERIS)
 	$(BIN)/python -m fuzz.readers
 
 clean: ## Remove the virtual environment, caches and demo results
-	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis runs
+	rm -rf .venv .venv-liger .cache .pytest_cache .ruff_cache .hypothesis runs
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

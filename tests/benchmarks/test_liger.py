@@ -1,4 +1,4 @@
-"""The Liger benchmark without its packages: what it selects, how it counts, and what it says when something is missing."""
+"""The Liger benchmark without its packages: what it selects, how it counts, what it says when something is missing."""
 
 from __future__ import annotations
 
