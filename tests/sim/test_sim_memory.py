@@ -433,6 +433,30 @@ def test_global_atomics_of_all_lanes_on_few_places() -> None:
     assert swapped[0] == 0 and swapped[4] == 0x77 and swapped[1] == 1 and swapped[5] == 0x77
 
 
+@pytest.mark.parametrize(
+    "form", ["global_atomic_cmpswap_x2 v[2:3], v[4:7], off", "flat_atomic_cmpswap_x2 v[2:3], v[4:7]"]
+)
+def test_a_wide_compare_and_swap_takes_data_and_expectation(form: str) -> None:
+    image = Image()
+    image.words(4096, 4)[:] = [5, 6, 7, 8]
+    code = f"""
+        v_mov_b32_e32 v2, s0
+        v_add_u32_e32 v2, 0x1000, v2
+        v_mov_b32_e32 v3, s1
+        v_mov_b32_e32 v4, 0x77
+        v_mov_b32_e32 v5, 0x88
+        v_mov_b32_e32 v6, 5
+        v_mov_b32_e32 v7, 6
+        {form}
+        v_add_u32_e32 v2, 8, v2
+        {form}
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+    """
+    _, execution = run(code, image)
+    assert execution.status == "done", execution.fault
+    assert image.words(4096, 4).tolist() == [0x77, 0x88, 7, 8]
+
+
 def test_lds_and_buffer_atomics() -> None:
     n = np.arange(64, dtype=np.uint32)
     code = """

@@ -366,9 +366,10 @@ class MemoryEmitter:
 
 
 def _data_bits(row: MemoryRow) -> int:
-    """Bits of the first data operand of an atomic."""
-    data = [s for s in row.slots if s.is_use and not s.hidden and s.type.startswith("b") and s.type != "b128"]
-    return int(data[0].type[1:]) if data else 0
+    """Bits of the first data operand of an atomic: printed first by buffer forms, after the address by others."""
+    uses = [s for s in row.slots if s.is_use and not s.hidden]
+    data = uses[0 if row.space is Space.BUFFER else 1]
+    return int(data.type.lstrip("buif"))
 
 
 def _lane_value(f: Builder, row: str, lane: str, bits: int, skip: int) -> Value:

@@ -22,6 +22,9 @@ from asmevo.triton.faults import LaunchFault
 from asmevo.triton.source import source_line
 from asmevo.triton.statistics import Statistics
 
+_HOST_CALL = "hidden_hostcall_buffer"
+"""The argument of kernels that ask the host to print; null here."""
+_PAGE = 4096
 _KERNELS = 256
 """Executables kept when Triton has unloaded them."""
 
@@ -75,7 +78,7 @@ class Engine:
         self.chip.require(obj.target)
         program = recover(obj, name)
         executable = Executable.build(program, self._cache)
-        rows = (row_of(line.instruction) for b in program.blocks for line in program.lines[b.first : b.last])
+        rows = (row_of(line.instruction) for c in executable.chunks for line in program.lines[c.first : c.last])
         ordered = any(isinstance(r, MemoryRow) and r.kind == "atomic" and r.space is not Space.LDS for r in rows)
         return LoadedKernel(obj, program.kernel, executable, ordered)
 
@@ -121,7 +124,11 @@ def _judge(done: Execution, loaded: LoadedKernel, image: MemoryImage) -> None:
         address = done.fault.facts.get("address")
         inside = isinstance(address, int) and image.base <= address < image.end
         where = f" That is {image.locate(int(address or 0))}." if inside else ""
+        if isinstance(address, int) and address < _PAGE and any(a.kind == _HOST_CALL for a in loaded.kernel.args):
+            where = " It prints, or an assertion of its source failed: that needs a host, which the chip here lacks."
         raise LaunchFault(name, f"{done.fault.message}{where}", done.fault, source_line(loaded.executable, done.fault))
+    if done.fault is not None:
+        raise LaunchFault(name, done.fault.message, done.fault)
     if done.status != "done":
         raise LaunchFault(name, "A wave executed more instructions than it may; the kernel hangs, or needs more.")
     if overrun := image.overrun():
