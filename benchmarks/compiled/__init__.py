@@ -1,0 +1,1 @@
+"""Kernels that the benchmark of the simulator runs, compiled by Triton; `build.py` makes them again."""
