@@ -117,11 +117,14 @@ def softmax(rows: int = SOFTMAX_ROWS) -> Launch:
     )
 
 
-def mix() -> Launch:
+def mix(turns: int = MIX_TURNS) -> Launch:
     return Launch(
-        name="mix", grid=(MIX_WAVES, 1, 1), block=(64, 1, 1), kernarg=(Field("turns", value=MIX_TURNS),),
+        name="mix",
+        grid=(MIX_WAVES, 1, 1),
+        block=(64, 1, 1),
+        kernarg=(Field("turns", value=turns),),
         buffers=(Buffer("nothing", "inout", "i32", (1,), Integers(0, 0, 1)),),
-    )  # fmt: skip
+    )
 
 
 def check_gemm(subject: Subject) -> None:

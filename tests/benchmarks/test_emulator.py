@@ -40,8 +40,8 @@ def test_the_mix_executes_its_loop(cache: BlockCache) -> None:
 
 
 def test_compile_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emulator, "EDITS", 3)
-    cold, edit = emulator.compile_figures(emulator.program_of(emulator.COMPILED / "softmax.hsaco"), tmp_path)
+    monkeypatch.setattr(emulator, "EDITS", 2)
+    cold, edit = emulator.compile_figures(recover(mix_object()), tmp_path)
     assert cold > 0 and edit > 0
 
 
