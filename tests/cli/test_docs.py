@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from asmevo.codeobject import CodeObject
-from asmevo.launch import Launch, build_image, load_launches
+from asmevo.launch import RECIPES, Launch, build_image, load_launches
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = re.findall(r"```toml\n(.*?)```", (DOCS / "launch.md").read_text(), re.DOTALL)
@@ -78,3 +79,15 @@ def test_commands_name_verbs_and_options_that_exist(command, runs):
     help_text = runs(verb, "--help")
     for option in (word for word in words if word.startswith("-")):
         assert re.search(rf"(^|\s){re.escape(option)}\b", help_text), option
+
+
+def test_the_document_of_recipes(tmp_path):
+    text = (DOCS / "recipes.md").read_text()
+    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert loaded(example, tmp_path).recipe.queries == 300
+    rows = re.findall(r"^\| `([a-z0-9_.]+)` \| .* \| (.*) \|$", text, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(RECIPES)
+    for name, cell in rows:
+        words = set(re.findall(r"\w+", cell))
+        if "as `" not in cell and "as stage 1" not in cell:
+            assert {field.name for field in fields(RECIPES[name])} <= words

@@ -57,9 +57,18 @@ def test_run_compares_with_numpy_and_saves_results(runs, tmp_path, fp8_gemm_path
     facts = json.loads(runs(*arguments, "--out", tmp_path, "--json").splitlines()[-1])
     assert facts["verdict"] == "TESTED"
     assert [launch["launch"] for launch in facts["launches"]] == ["tile", "tiny"]
-    assert all(launch["reference"]["within"] and launch["instructions"] > 0 for launch in facts["launches"])
+    assert all(launch["references"][0]["within"] and launch["instructions"] > 0 for launch in facts["launches"])
     assert np.load(tmp_path / "tile.c.npy").shape == (64, 128)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["tile.c.npy", "tiny.c.npy"]
+
+
+def test_launches_of_a_known_kernel(runs, fails, tmp_path, fmoe_stage1_path, fp8_gemm_path):
+    facts = json.loads(runs("launches", fmoe_stage1_path, "--out", tmp_path / "l", "--json"))
+    assert facts["recipe"] == "aiter.fmoe_stage1"
+    assert [Path(file).name for file in facts["files"]] == ["one.json", "ragged.json", "several.json"]
+    one = json.loads(runs("run", fmoe_stage1_path, "-l", tmp_path / "l" / "one.json", "--json"))
+    assert one["verdict"] == "TESTED"
+    assert "No recipe" in fails(3, "launches", fp8_gemm_path, "--out", tmp_path / "m")
 
 
 def test_run_says_when_a_result_is_wrong(runs, tmp_path, fp8_gemm_path):

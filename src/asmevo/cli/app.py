@@ -8,6 +8,7 @@ from asmevo.cli.compare import compare
 from asmevo.cli.coverage import coverage
 from asmevo.cli.debug import debug
 from asmevo.cli.inspect import inspect
+from asmevo.cli.launches import launches
 from asmevo.cli.optimize import optimize
 from asmevo.cli.profile import profile
 from asmevo.cli.rebuild import rebuild
@@ -33,6 +34,7 @@ for verb in (
     coverage,
     recover,
     rebuild,
+    launches,
     run,
     debug,
     compare,

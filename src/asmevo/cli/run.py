@@ -36,7 +36,7 @@ def run(
         for one in launches:
             image = build_image(one, obj)
             outcome = device.run(device.load(obj.data, one.kernel), one, image, limits=RunLimits(seconds=limit))
-            agreement = one.recipe.expectation().compare(image) if one.recipe and outcome.done else None
+            agreement = one.recipe.compare(image) if one.recipe and outcome.done else ()
             results.append(execution_facts(one, outcome, image, agreement))
             if out is not None and outcome.done:
                 _save(out, one, image)

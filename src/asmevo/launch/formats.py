@@ -64,6 +64,21 @@ class Format:
             return fp8_values()[codes]
         return codes
 
+    def ulp(self, values: Array) -> NDArray[np.float64]:
+        """Spacing of this format's numbers at the magnitude of each value, at least the smallest normal spacing."""
+        if not self.is_float:
+            return np.ones(np.shape(values))
+        digits, least = _PRECISION[self.name]
+        _, exponent = np.frexp(np.abs(np.asarray(values, np.float64)))
+        return np.exp2(np.maximum(exponent - digits, least))
+
+
+_PRECISION = {
+    "float64": (53, -1074.0), "float32": (24, -149.0), "float16": (11, -24.0), "bf16": (8, -133.0),
+    "fp8_e4m3fnuz": (4, -10.0),
+}  # fmt: skip
+"""Digits of the significand and the exponent of the spacing of the smallest normal numbers."""
+
 
 def format_of(name: str) -> Format:
     """The format of this name or alias (`f32`, `bfloat16`, ...). Raises `InputError` for an unknown one."""
@@ -137,7 +152,12 @@ def encode_fp8(values: Array) -> NDArray[np.uint8]:
     return code
 
 
+def truncate_bf16(values: Array) -> NDArray[np.uint16]:
+    """The upper halves of values as float32 (rounded to nearest even): bf16 as kernels make it that do not round."""
+    with np.errstate(over="ignore"):
+        return (np.asarray(values, np.float64).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
 def ulp_bf16(values: Array) -> NDArray[np.float64]:
     """Spacing of bf16 numbers at the magnitude of each value, at least the smallest normal spacing."""
-    _, exponent = np.frexp(np.abs(np.asarray(values, np.float64)))
-    return np.exp2(np.maximum(exponent - 8.0, -133.0))
+    return format_of("bf16").ulp(values)

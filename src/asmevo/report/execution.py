@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,43 +15,43 @@ _FAILED = (Status.FAULT, Status.LIMIT, Status.DEADLOCK)
 
 
 def execution_facts(
-    launch: Launch, outcome: Outcome, image: MemoryImage, comparison: Comparison | None
+    launch: Launch, outcome: Outcome, image: MemoryImage, comparisons: Sequence[Comparison]
 ) -> dict[str, Any]:
-    """One launch: how it ended, what it cost, and the comparison with numpy where the launch has a recipe."""
+    """One launch: how it ended, what it cost, and the comparisons with numpy where the launch has a recipe."""
     overrun = image.overrun() if outcome.done else ""
     return {
         "launch": launch.name,
-        "verdict": Verdict.REFUTED.value if overrun else _verdict(outcome, comparison),
+        "verdict": Verdict.REFUTED.value if overrun else _verdict(outcome, comparisons),
         "overrun": overrun,
         "status": outcome.status.value,
         "fault": None if outcome.fault is None else asdict(outcome.fault) | {"facts": dict(outcome.fault.facts)},
         "workgroups": launch.workgroups,
         "instructions": outcome.instructions,
         "cpu_seconds": outcome.seconds,
-        "reference": None if comparison is None else asdict(comparison),
+        "references": [asdict(comparison) for comparison in comparisons],
     }
 
 
-def _verdict(outcome: Outcome, comparison: Comparison | None) -> str | None:
+def _verdict(outcome: Outcome, comparisons: Sequence[Comparison]) -> str | None:
     """None where nothing was compared: that a launch ended is no evidence of what it computed."""
     if not outcome.done:
         return (Verdict.REFUTED if outcome.status in _FAILED else Verdict.UNKNOWN).value
-    if comparison is None:
+    if not comparisons:
         return None
-    return (Verdict.TESTED if comparison.within else Verdict.REFUTED).value
+    return (Verdict.TESTED if all(c.within for c in comparisons) else Verdict.REFUTED).value
 
 
 def execution_text(facts: dict[str, Any]) -> str:
-    """Two lines for a person."""
+    """Two lines or more for a person."""
     head = (
         f"{facts['launch']}: {facts['status']}; {facts['workgroups']} workgroups, {facts['instructions']} wave "
         f"instructions in {facts['cpu_seconds']:.2f} CPU seconds"
     )
     if facts["fault"] is not None:
         return f"{head}\n  {facts['fault']['rule']}: {facts['fault']['message']}"
-    if facts["reference"] is None:
+    if not facts["references"]:
         return f"{head}\n  not compared: the launch has no recipe, so no reference"
-    return f"{head}\n  {Comparison(**facts['reference'])}"
+    return "\n  ".join((head, *(str(Comparison(**reference)) for reference in facts["references"])))
 
 
 def require_done(facts: dict[str, Any]) -> None:

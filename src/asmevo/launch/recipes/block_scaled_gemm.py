@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from asmevo.launch.fills import FromRecipe
 from asmevo.launch.formats import Array, encode_fp8, fp8_values, ulp_bf16
-from asmevo.launch.recipes.base import Expectation, Recipe, fp8_codes
+from asmevo.launch.recipes.agreement import Expectation
+from asmevo.launch.recipes.base import Recipe
+from asmevo.launch.recipes.numbers import SCALE_BLOCK, fp8_codes
 from asmevo.launch.values import Buffer, Field, Launch
 from asmevo.verdict import InputError
 
-SCALE_BLOCK = 128
-"""Columns of A, and rows and columns of B, that share a scale."""
 VALUES = ("normal", "integers", "zero_scales", "special")
 
 
@@ -49,8 +49,7 @@ class BlockScaledGemm(Recipe):
             raise InputError(
                 f"{self.name} cannot do m={self.m}, n={self.n}, k={self.k}; n and k must be multiples of 16."
             )
-        if self.values not in VALUES:
-            raise InputError(f"{self.name} has no values {self.values!r}; use one of {', '.join(VALUES)}.")
+        self.require("values", VALUES)
 
     @property
     def k_blocks(self) -> int:
@@ -119,7 +118,7 @@ class BlockScaledGemm(Recipe):
             scales.reshape(-1)[places] = np.resize(odd, len(places))
         return scales
 
-    def expectation(self) -> Expectation:
+    def expectations(self) -> tuple[Expectation, ...]:
         """Reference, and one ulp plus a bound of the f32 accumulation error: k + 3 k/128 roundings."""
         arrays = self.inputs()
         table = fp8_values().astype(np.float64)
@@ -136,7 +135,7 @@ class BlockScaledGemm(Recipe):
             accumulation = (self.k + 3 * self.k_blocks) * 2.0**-24 * moduli
         tolerance = np.where(np.isfinite(total), ulp_bf16(np.nan_to_num(total)) + accumulation, 0.0)
         exact = self.values == "integers"
-        return Expectation(
+        result = Expectation(
             buffer="c",
             values=total,
             tolerance=np.zeros_like(tolerance) if exact else tolerance,
@@ -144,3 +143,4 @@ class BlockScaledGemm(Recipe):
             if exact
             else "one bf16 ulp plus (k + 3k/128) * 2**-24 * sum of |terms| for f32 accumulation",
         )
+        return (result,)
