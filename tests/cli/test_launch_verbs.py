@@ -82,6 +82,16 @@ def test_run_says_when_a_result_is_wrong(runs, tmp_path, fp8_gemm_path):
     assert "DIFFERS" in runs("run", wrong, "-l", LAUNCHES / "tile.toml", code=1)
 
 
+def test_a_checked_run_finds_a_dropped_wait_and_nothing_without_it(runs, tmp_path, fp8_gemm_path):
+    assert "checked: nothing late" in runs("run", fp8_gemm_path, "-l", LAUNCHES / "tiny.toml", "--checked")
+    hasty = edited(
+        runs, fp8_gemm_path, tmp_path, lambda t: re.sub(r"s_waitcnt vmcnt\(0\)[^\n]*", "s_nop 0", t, count=1)
+    )
+    facts = json.loads(runs("run", hasty, "-l", LAUNCHES / "tiny.toml", "--checked", "--json", code=1))
+    assert facts["verdict"] == "REFUTED"
+    assert {f["rule"] for f in facts["launches"][0]["findings"]} == {"check.raw"}
+
+
 def test_profile_names_windows_instructions_chip_and_clock(runs, fp8_gemm_path):
     text = runs("profile", fp8_gemm_path, "-l", LAUNCHES / "tile.toml")
     assert "modelled" in text and "mi300x at 2.1 GHz" in text
@@ -104,7 +114,7 @@ class TestVerify:
         assert json.loads(cert.read_text())["candidate"]["sha256"] == CodeObject.parse(candidate.read_bytes()).sha256
         again = json.loads(runs("verify", fp8_gemm_path, candidate, "--certificate", cert, "--json"))
         assert again["verdict"] in ADMITTED
-        assert [c["name"] for c in again["checks"]][-1] == "coverage"
+        assert [c["name"] for c in again["checks"]][-1] == "checked"
 
     def test_a_dropped_wait_is_refuted_with_its_line(self, runs, tmp_path, fp8_gemm_path):
         candidate = edited(

@@ -41,7 +41,7 @@ LEGAL = {
 }
 
 
-STAGES = ["rebuild", "resources", "static", "proof", "baseline", "differential", "coverage"]
+STAGES = ["rebuild", "resources", "static", "proof", "baseline", "differential", "coverage", "checked"]
 
 
 @pytest.mark.parametrize("case", LEGAL)

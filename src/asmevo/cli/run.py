@@ -23,19 +23,24 @@ def run(
     launch: LaunchPaths,
     out: Annotated[Path | None, Option(help="Folder for the results, one .npy file for each buffer written.")] = None,
     limit: Annotated[float, Option("--limit", help="Most seconds for one launch.", min=0)] = 600.0,
+    checked: Annotated[
+        bool, Option("--checked", help="Find what is late, racy, unwritten or out of bounds; slower.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Execute launches on the simulator and compare with numpy where the launch has a recipe.
 
-    Results without a reference have no verdict. Exit code 1 when a result differs from the reference, 4 when the kernel
+    Results without a reference have no verdict. Exit code 1 when a result differs from the reference or
+    `--checked` finds something, 4 when the kernel
     does not end as it should, 3 when the device gave no answer.
     """
     obj, launches = read_object(k0), read_launches(launch)
+    limits = RunLimits(seconds=limit, checked=checked)
     results: list[dict[str, Any]] = []
     with simulator(CHIP) as device:
         for one in launches:
             image = build_image(one, obj)
-            outcome = device.run(device.load(obj.data, one.kernel), one, image, limits=RunLimits(seconds=limit))
+            outcome = device.run(device.load(obj.data, one.kernel), one, image, limits=limits)
             agreement = one.recipe.compare(image) if one.recipe and outcome.done else ()
             results.append(execution_facts(one, outcome, image, agreement))
             if out is not None and outcome.done:

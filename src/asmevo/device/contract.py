@@ -43,6 +43,9 @@ class RunLimits:
     instructions_per_wave: int = 20_000_000
     seconds: float = 60.0
     """Wall time until an answer; enforced where the device is another process."""
+    checked: bool = False
+    """Check the run as `asmevo.sim.checked` does, for what is late, racy, unwritten or out of bounds. A device that
+    cannot ignores it, and its outcome says so."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,9 @@ class Outcome:
     lines_active: frozenset[int] = frozenset()
     """Positions whose execution counts as evidence: vector and memory instructions that some lane executed, and all
     others that were executed. A device that cannot tell lanes apart leaves vector instructions out."""
+    findings: tuple[Finding, ...] | None = None
+    """What a checked run found, lines by position in the object's recovered program; None for one that was not
+    checked."""
     seconds: float = 0.0
     """CPU or device time of the run, for reports."""
 

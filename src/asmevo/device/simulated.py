@@ -13,7 +13,7 @@ from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimit
 from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image, image_key
 from asmevo.program import Program, recover
-from asmevo.sim import BlockCache, Executable, Limits, WaveOrder, execute
+from asmevo.sim import BlockCache, Checking, Executable, Limits, WaveOrder, execute
 from asmevo.timing import Chip, Estimate, Profile, chip, estimate, profile, traces_needed
 from asmevo.verdict import UnsupportedError
 
@@ -79,6 +79,7 @@ class SimDevice(Device):
             limits=Limits(limits.instructions_per_wave),
             workgroups=workgroups,
             wave_order=wave_order,
+            checking=Checking.of(image) if limits.checked else None,
         )
         return Outcome(
             status=Status(done.status),
@@ -86,6 +87,7 @@ class SimDevice(Device):
             instructions=done.instructions,
             lines=done.line_counts,
             lines_active=done.lines_active,
+            findings=done.findings if limits.checked else None,
             seconds=done.cpu_seconds,
         )
 

@@ -3,6 +3,7 @@
 from asmevo.gate.baseline import Baseline
 from asmevo.gate.certificate import canonical, certificate, check_certificate, evidence, tools
 from asmevo.gate.changes import Changes, changes
+from asmevo.gate.checked import CheckedStage
 from asmevo.gate.coverage import coverage
 from asmevo.gate.differential import differential
 from asmevo.gate.gate import Gate
@@ -14,6 +15,7 @@ from asmevo.gate.verify import Verification, verify
 __all__ = [
     "Baseline",
     "Changes",
+    "CheckedStage",
     "Gate",
     "Report",
     "Verification",

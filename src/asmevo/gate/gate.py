@@ -11,6 +11,7 @@ from asmevo.edit import Edit
 from asmevo.gate.baseline import Baseline
 from asmevo.gate.candidate import bind
 from asmevo.gate.certificate import certificate
+from asmevo.gate.checked import CheckedStage
 from asmevo.gate.coverage import coverage
 from asmevo.gate.differential import differential
 from asmevo.gate.proof import ProofStage
@@ -27,7 +28,8 @@ class Gate:
 
     Stages run in this order and stop at the first that refuses: `rebuild` (the bytes are K0 with these edits, and
     nothing else changed), `resources`, `static`, `proof` (cheap, and it says what launches may not be trusted to show),
-    `baseline` (K0 against itself, once), `differential`, `coverage`.
+    `baseline` (K0 against itself, once), `differential`, `coverage`, `checked`
+    (a few workgroups again, for what is late, racy, unwritten or out of bounds; where the device can check).
     Evidence that is missing is UNKNOWN: an opcode without a row, a device that was lost, a changed line that nothing
     executed. Verdicts depend on bytes and launches only, never on the order of candidates.
     """
@@ -48,6 +50,7 @@ class Gate:
         self.launches = tuple(launches)
         self._kernel, self._device, self._limits = kernel, device, limits or RunLimits()
         self._static, self._proof = StaticBaseline(self.program), ProofStage(self.program)
+        self._checked = CheckedStage(self.program)
         self._baseline: Baseline | Check | None = None
 
     def examine(self, candidate: bytes, k0: Program | None = None, edits: Sequence[Edit] | None = None) -> Report:
@@ -84,9 +87,11 @@ class Gate:
             return checks
         result = differential(candidate.obj, self._kernel, baseline, self._device)
         checks.append(result.check)
-        if result.check.verdict.admitted:
-            checks.append(coverage(self.program, candidate.program, result.executed, baseline.executed, proofs))
-        return checks
+        if not result.check.verdict.admitted:
+            return checks
+        checks.append(coverage(self.program, candidate.program, result.executed, baseline.executed, proofs))
+        checked = self._checked.check(candidate.obj, candidate.program, self._kernel, baseline, self._device)
+        return checks if checked is None else [*checks, checked]
 
     def baseline(self) -> Baseline | Check:
         """K0 on all launches, run when first asked for; a refusing check where K0 cannot be executed."""

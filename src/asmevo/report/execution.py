@@ -21,10 +21,13 @@ def execution_facts(
     overrun = image.overrun() if outcome.done else ""
     return {
         "launch": launch.name,
-        "verdict": Verdict.REFUTED.value if overrun else _verdict(outcome, comparisons),
+        "verdict": Verdict.REFUTED.value if overrun or outcome.findings else _verdict(outcome, comparisons),
         "overrun": overrun,
         "status": outcome.status.value,
         "fault": None if outcome.fault is None else asdict(outcome.fault) | {"facts": dict(outcome.fault.facts)},
+        "findings": None
+        if outcome.findings is None
+        else [asdict(f) | {"facts": dict(f.facts)} for f in outcome.findings],
         "workgroups": launch.workgroups,
         "instructions": outcome.instructions,
         "cpu_seconds": outcome.seconds,
@@ -42,16 +45,21 @@ def _verdict(outcome: Outcome, comparisons: Sequence[Comparison]) -> str | None:
 
 
 def execution_text(facts: dict[str, Any]) -> str:
-    """Two lines or more for a person."""
+    """Two lines or more for a person; one of them for each thing that a checked run found."""
     head = (
         f"{facts['launch']}: {facts['status']}; {facts['workgroups']} workgroups, {facts['instructions']} wave "
         f"instructions in {facts['cpu_seconds']:.2f} CPU seconds"
     )
+    found = [f"  {f['rule']}: {f['message']}" for f in facts["findings"] or ()]
+    if facts["findings"] == []:
+        found = ["  checked: nothing late, racy, unwritten or out of bounds"]
     if facts["fault"] is not None:
-        return f"{head}\n  {facts['fault']['rule']}: {facts['fault']['message']}"
-    if not facts["references"]:
-        return f"{head}\n  not compared: the launch has no recipe, so no reference"
-    return "\n  ".join((head, *(str(Comparison(**reference)) for reference in facts["references"])))
+        found.append(f"  {facts['fault']['rule']}: {facts['fault']['message']}")
+    elif not facts["references"]:
+        found.append("  not compared: the launch has no recipe, so no reference")
+    else:
+        found += [f"  {Comparison(**reference)}" for reference in facts["references"]]
+    return "\n".join([head, *found])
 
 
 def require_done(facts: dict[str, Any]) -> None:

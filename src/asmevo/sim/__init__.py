@@ -1,7 +1,7 @@
 """The simulator: executes gfx942 code on the CPU."""
 
 from asmevo.sim.cache import BlockCache
-from asmevo.sim.checked import Checking, Span
+from asmevo.sim.checked import Checking, Span, first_difference
 from asmevo.sim.debugger import Change, Debugger, Stop, Watch, WaveState
 from asmevo.sim.executable import Executable
 from asmevo.sim.execute import execute
@@ -32,5 +32,6 @@ __all__ = [
     "WaveTrace",
     "differing_workgroup",
     "execute",
+    "first_difference",
     "lockstep",
 ]

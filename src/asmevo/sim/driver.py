@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.sim.checked.checking import Checking
-from asmevo.sim.checked.findings import findings
+from asmevo.sim.checked.findings import findings, line_ids
 from asmevo.sim.deadlock import StallWatch, explain
 from asmevo.sim.entry import entry_state
 from asmevo.sim.executable import Executable
@@ -150,6 +150,14 @@ class Driver:
         """What the checks found; nothing where the run is not checked."""
         if self.worker.shadow is not None:
             yield from findings(self.executable.program, self.executable.chunks, self.worker.shadow.events())
+
+    def lds_reads(self) -> NDArray[np.int32] | None:
+        """Recorded reads of LDS, with line ids; None where the run is not checked."""
+        if self.worker.shadow is None:
+            return None
+        reads = self.worker.shadow.reads()
+        reads[:, 0] = line_ids(self.executable.program, self.executable.chunks, reads[:, 0])
+        return reads
 
     def _finding(self) -> Finding:
         slot, number = self.worker.current

@@ -85,5 +85,6 @@ def _account(executable: Executable, drivers: Sequence[Driver], seconds: float) 
         frozenset(active),
         tuple(t for d in drivers for t in d.traces.traces(executable.chunks)),
         tuple(f for d in drivers for f in d.findings()),
+        drivers[0].lds_reads(),
         seconds,
     )

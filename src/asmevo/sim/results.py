@@ -63,5 +63,7 @@ class Execution:
     traces: tuple[WaveTrace, ...] = ()
     findings: tuple[Finding, ...] = ()
     """What a checked run found."""
+    lds_reads: NDArray[np.int32] | None = field(default=None, compare=False)
+    """[n, 4] line id, wave, workgroup and digest of the values of each recorded read of LDS, in order."""
     cpu_seconds: float = field(default=0.0, compare=False)
     """CPU time of this process, compilation included."""

@@ -48,6 +48,8 @@ class Checking:
     spans: tuple[Span, ...]
     limit: int = 1000
     """Most things that are told apart; the run goes on without telling more."""
+    reads: int = 0
+    """Most reads of LDS whose values are recorded, for `first_difference`."""
 
     @classmethod
     def of(cls, image: Mapped, limit: int = 1000) -> Checking:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+import numpy as np
+from numpy.typing import NDArray
+
 from asmevo.isa import Instruction, RegSet, effects, names, span
 from asmevo.program.asynchronous import operation
 from asmevo.program.outstanding import facts, written_in_order
@@ -84,6 +87,13 @@ def _access(program: Program, chunks: Sequence[Chunk], event: Event) -> Finding:
 def _line(program: Program, chunks: Sequence[Chunk], place: int, at: int | None = None) -> Line:
     inside = place & ((1 << PLACE_BITS) - 1) if at is None else at
     return program.lines[chunks[place >> PLACE_BITS].first + inside]
+
+
+def line_ids(program: Program, chunks: Sequence[Chunk], places: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Line ids of places."""
+    firsts = np.array([c.first for c in chunks], np.int32)
+    ids = np.array([line.id for line in program.lines], np.int32)
+    return ids[firsts[places >> PLACE_BITS] + (places & ((1 << PLACE_BITS) - 1))]
 
 
 def _stretch(program: Program, chunks: Sequence[Chunk], event: Event) -> Iterator[Line]:

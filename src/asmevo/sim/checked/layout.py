@@ -106,9 +106,15 @@ RUN = _struct(
     span_count="i32",
     fill="i32",
     stores="ptr",  # [dwords of the image] i32: workgroup + 1 << 4 | bytes of the last store; null for one workgroup
+    reads="ptr",  # [reads_room] records of what LDS reads gave; null where nobody compares
+    reads_used="i64",
+    reads_room="i64",
     initial="ptr",  # [waves] sets of undefined registers at the begin
 )
 SEEN = 1 << 14
+
+READ_RECORD = 16
+"""Bytes of a record of an LDS read: i32 place, wave, workgroup, and a digest of the values."""
 
 EVENT = _struct(
     kind="i32", place="i32", last="i32", earlier="i32", wave="i32", other="i32", workgroup="i32", lane="i32",

@@ -2,7 +2,7 @@
 
 An access of another wave is ordered before this one only if a barrier lies between them and the other wave had waited
 for its access when it arrived there. Accesses of one wave are in order, except between LDS instructions and LDS-DMA.
-A store that leaves what was there disturbs nobody, and atomics order themselves.
+A store that leaves what was there disturbs nobody, nor do atomics disturb each other.
 """
 
 from __future__ import annotations
@@ -10,8 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asmevo.sim.checked.events import emit_event
-from asmevo.sim.checked.fields import both, either, get, here, negated, shadow_of, wide
-from asmevo.sim.checked.layout import ATOMIC, CHANGED, DMA, GROUP, KINDS, LOG, NEVER, READ, SHADOW, WAVES, WRITE
+from asmevo.sim.checked.fields import both, either, get, here, negated, put, shadow_of, wide
+from asmevo.sim.checked.layout import (
+    ATOMIC,
+    CHANGED,
+    DMA,
+    GROUP,
+    KINDS,
+    LOG,
+    NEVER,
+    READ,
+    READ_RECORD,
+    RUN,
+    SHADOW,
+    WAVES,
+    WRITE,
+)
 from asmevo.sim.ir import Builder, Module, Variable
 from asmevo.sim.layout import LANES, ROW
 from asmevo.sim.runtime.fields import wave_field
@@ -34,6 +48,7 @@ def define(module: Module) -> None:
     """Add the functions of the shadow."""
     _underway(module)
     _explain(module)
+    _record(module)
     for size in SIZES:
         for mode in (READ, WRITE, UPDATE):
             _access(module, size, mode)
@@ -126,6 +141,9 @@ def _access(module: Module, size: int, mode: int) -> None:
                 f.store(vector, f.splat(f.i32("or", stamp, mask), "i32", words), f.at(row, dword, 4), 4)
 
             _each_lane(f, "%lanes", note_read)
+            reads = get(f, get(f, frame.shadow, SHADOW, "run"), RUN, "reads")
+            with f.when(f.let(f"icmp ne ptr {reads}, null")):
+                f.call("void", "check_lds_record", "ptr %state", "ptr %offsets", "i64 %lanes", f"i64 {size}", "i32 %at")
             f.do("ret void")
             return
         record = f.splat(f.i32("or", f.i32("shl", frame.stamp, 5), frame.wave), "i32", words)
@@ -265,8 +283,7 @@ def _last_write(
     recent = f.i32("icmp sge", stamp, get(f, frame.group, GROUP, "base"))
     underway = both(f, recent, f.choose(same, "i1", mine, other))
     overlap = f.i32("icmp ne", f.i32("and", flags, mask), 0)
-    plain = f.i32("icmp eq", f.i32("and", flags, ATOMIC), 0)
-    plain = both(f, plain, negated(f, updates))
+    plain = negated(f, both(f, f.i32("icmp ne", f.i32("and", flags, ATOMIC), 0), updates))
     matters = f.choose(is_read, "i1", f.i32("icmp ne", f.i32("and", flags, CHANGED), 0), changes)
     wrong = underway
     for condition in (overlap, plain, matters):
@@ -304,6 +321,30 @@ def _last_reads(f: Builder, frame: _Frame, place: str, dword: str, mask: str, la
 def _logged(f: Builder, frame: _Frame, stamp: str) -> str:
     """The place of the access with a stamp."""
     return f.load("i32", f.at(get(f, frame.group, GROUP, "log"), wide(f, f.i32("and", stamp, LOG - 1)), 4), 4)
+
+
+def _record(module: Module) -> None:
+    """void check_lds_record(state, offsets, lanes, size, at): keep a digest of what a read gives."""
+    parameters = {"state": "ptr", "offsets": "ptr", "lanes": "i64", "size": "i64", "at": "i32"}
+    with module.function("check_lds_record", "void", parameters) as f:
+        shadow, lds = shadow_of(f), wave_field(f, "%state", "lds")
+        run = get(f, shadow, SHADOW, "run")
+        used = get(f, run, RUN, "reads_used")
+        with f.when(f.i64("icmp sge", used, get(f, run, RUN, "reads_room"))):
+            f.do("ret void")
+        digest = f.variable("i64", "%lanes")
+        with f.each_bit("%lanes") as lane:
+            place = f.at(lds, f.load("i64", f.at("%offsets", lane, 8), 8))
+            with f.loop("%size") as byte:
+                value = f.cast("zext", f.load("i8", f.at(place, byte)), "i8", "i64")
+                digest.set(f.i64("mul", f.i64("xor", digest.get(), value), 0x100000001B3))
+        record = f.at(get(f, run, RUN, "reads"), used, READ_RECORD)
+        folded = f.cast("trunc", f.i64("lshr", digest.get(), 32), "i64", "i32")
+        values = (here(f, "%at"), get(f, shadow, SHADOW, "wave"), get(f, shadow, SHADOW, "workgroup"), folded)
+        for i, value in enumerate(values):
+            f.store("i32", value, f.at(record, 4 * i), 4)
+        put(f, run, RUN, "reads_used", f.i64("add", used, 1))
+        f.do("ret void")
 
 
 def _dma(module: Module) -> None:

@@ -17,6 +17,7 @@ from asmevo.sim.checked.layout import (
     GROUP,
     KINDS,
     LOG,
+    READ_RECORD,
     RUN,
     SEEN,
     SHADOW,
@@ -72,11 +73,14 @@ class Shadow:
         words = [undefined >> 64 * n & _WORD for n in range(WORDS + 1)]
         self._initial = np.array([words] * waves, np.uint64)
         self._stores = aligned(image_bytes) if workgroups > 1 else None
+        self._reads = aligned(checking.reads * READ_RECORD)
         self._kept: list[Bytes] = []
         _put(
             self._run, RUN, events=self._events.ctypes.data, capacity=checking.limit, seen=self._seen.ctypes.data,
             spans=self._spans.ctypes.data, span_count=len(spans), fill=int(np.uint32(fill).view(np.int32)),
             stores=0 if self._stores is None else self._stores.ctypes.data, initial=self._initial.ctypes.data,
+            reads_room=checking.reads,
+            reads=self._reads.ctypes.data if checking.reads else 0,
         )  # fmt: skip
 
     def add_workgroup(self) -> list[int]:
@@ -95,6 +99,11 @@ class Shadow:
                 group=group.ctypes.data, run=self._run.ctypes.data,
             )  # fmt: skip
         return [waves.ctypes.data + n * SHADOW.size for n in range(self._count)]
+
+    def reads(self) -> NDArray[np.int32]:
+        """[n, 4] place, wave, workgroup and digest of each read of LDS, in the order of execution."""
+        used = int(cell(self._run, RUN["reads_used"])[0])
+        return self._reads[: used * READ_RECORD].view(np.int32).reshape(-1, 4).copy()
 
     def events(self) -> Iterator[Event]:
         """What was found so far, in the order of execution."""

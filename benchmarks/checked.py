@@ -1,0 +1,190 @@
+"""Checked execution: its price, and whether it finds every wait, barrier and LDS write that is missing.
+
+    python -m benchmarks.checked [--json] [--kernel NAME] [--most N]
+
+For each kernel: an unedited checked run; then one run for each fault, which takes away one counter of a wait, a barrier
+or a store to LDS that the launch executes. A fault is *redundant* when nothing shows that it matters: the waits that
+are left protect every use on all paths, and the kernel leaves the same memory, with the first or the last wave ahead.
+Every other fault must be found, at an instruction that it exposes: for a store, also by a read of LDS that gives other
+values than it does in the unedited kernel.
+
+JSON: `checked_slowdown` (the largest of the two example kernels and softmax), and for each of `kernels` its `name`,
+`findings` (of the unedited kernel, by rule and line), `slowdown`, and for `waits`, `barriers` and `lds_writes`
+`dropped`, `found`, `redundant` and `missed` (lines that should have been found).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asmevo.isa import parse_instruction
+from asmevo.isa.wait import LGKM_MAX, VM_MAX, parse_wait
+from asmevo.launch import MemoryImage, build_image
+from asmevo.program import Program
+from asmevo.program.asynchronous import Kind, operation
+from asmevo.program.program import control_kind
+from asmevo.program.waits import WaitAnalysis
+from asmevo.sim import BlockCache, Checking, Executable, Execution, WaveOrder, execute, first_difference
+from benchmarks.checked_subjects import Subject, subjects
+from benchmarks.common import print_json
+
+REPEATS = 5
+READS = 1 << 18
+"""Reads of LDS that are compared."""
+GROUPS = ("waits", "barriers", "lds_writes")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A program that lacks something."""
+
+    group: str
+    line: int
+    what: str
+    program: Program
+
+
+def faults(program: Program, executed: frozenset[int]) -> Iterator[Fault]:
+    """Every counter of a wait, every barrier and every store to LDS that was executed, taken away one by one."""
+    for line in program.lines:
+        if line.id not in executed:
+            continue
+        kind, started = control_kind(line.instruction), operation(line.instruction)
+        if kind == "waitcnt":
+            wait = parse_wait(line.instruction)
+            weaker = {"vmcnt": replace(wait, vm=VM_MAX), "lgkmcnt": replace(wait, lgkm=LGKM_MAX)}
+            for counter, value in weaker.items():
+                if value != wait:
+                    yield _without(program, line.id, "waits", f"{line.instruction} {counter}", str(value))
+        elif kind == "barrier":
+            yield _without(program, line.id, "barriers", str(line.instruction))
+        elif started is not None and started.kind is Kind.LDS_WRITE and not started.results:
+            yield _without(program, line.id, "lds_writes", str(line.instruction))
+
+
+def _without(program: Program, line: int, group: str, what: str, text: str = "s_nop 0") -> Fault:
+    at = program.position[line]
+    changed = replace(program.lines[at], instruction=parse_instruction(text), words=None)
+    return Fault(group, line, what, program.with_lines((*program.lines[:at], changed, *program.lines[at + 1 :])))
+
+
+class Examination:
+    """Runs one subject and its faults."""
+
+    def __init__(self, subject: Subject, cache: BlockCache) -> None:
+        self.subject, self._cache = subject, cache
+        program = subject.program
+        self._image = build_image(subject.launch, program.source, program.kernel)
+        self.results = {order: self._run(program, order)[1] for order in WaveOrder}
+        self.unedited, memory = self._run(program, checked=True)
+        if self.unedited.status != "done" or not np.array_equal(memory, self.results[WaveOrder.ASCENDING]):
+            raise SystemExit(f"{subject.name}: the unedited kernel does not run under checks: {self.unedited.fault}")
+        self._own = {(f.rule, f.line, f.facts.get("earlier")) for f in self.unedited.findings}
+        self._missing = self._static(program)
+
+    def _run(
+        self, program: Program, order: WaveOrder = WaveOrder.ASCENDING, *, checked: bool = False
+    ) -> tuple[Execution, NDArray[np.uint8]]:
+        image: MemoryImage = self._image.copy()
+        checking = replace(Checking.of(image), reads=READS) if checked else None
+        executable = Executable.build(program, self._cache)
+        done = execute(executable, self.subject.launch, image, wave_order=order, checking=checking)
+        return done, image.data[image.code_space :]
+
+    def slowdown(self) -> float:
+        """CPU time of a checked run against that of a fast one, each the best of several."""
+        fast, checked = (
+            min(self._run(self.subject.program, checked=c)[0].cpu_seconds for _ in range(REPEATS))
+            for c in (False, True)
+        )
+        return checked / fast
+
+    @staticmethod
+    def _static(program: Program) -> set[tuple[int, int]]:
+        """(use, operation) of every use that no wait protects."""
+        return {(line, pending.line) for line, _, pending, _ in WaitAnalysis().run(program).missing}
+
+    def _reads_differ(self, done: Execution, program: Program) -> bool:
+        """Whether a read of LDS gives something else than before."""
+        assert done.lds_reads is not None and self.unedited.lds_reads is not None
+        return first_difference(self.unedited.lds_reads, done.lds_reads, program) is not None
+
+    def judge(self, fault: Fault) -> str:
+        """`found`, `redundant` or `missed`."""
+        done, _ = self._run(fault.program, checked=True)
+        new = [f for f in done.findings if (f.rule, f.line, f.facts.get("earlier")) not in self._own]
+        if fault.group == "waits":
+            exposed = self._static(fault.program) - self._missing
+            if exposed:
+                pairs = {(f.line, f.facts.get("earlier")) for f in new}
+                return "found" if pairs & exposed else "missed"
+        if new or done.status == "fault" or (fault.group == "lds_writes" and self._reads_differ(done, fault.program)):
+            return "found"
+        same = all(np.array_equal(self._run(fault.program, order)[1], memory) for order, memory in self.results.items())
+        return "redundant" if same else "missed"
+
+
+def examine(subject: Subject, cache: BlockCache, most: int) -> dict[str, Any]:
+    """All figures of one kernel."""
+    examination = Examination(subject, cache)
+    facts: dict[str, Any] = {
+        "name": subject.name,
+        "findings": sorted({f"{f.rule} {f.line}" for f in examination.unedited.findings}),
+        "slowdown": examination.slowdown(),
+    }
+    counts: dict[str, dict[str, Any]] = {
+        group: {"dropped": 0, "found": 0, "redundant": 0, "missed": []} for group in GROUPS
+    }
+    chosen = list(faults(subject.program, frozenset(examination.unedited.line_counts)))
+    step = max(1, -(-len(chosen) // most)) if most else 1
+    for fault in chosen[::step]:
+        verdict = examination.judge(fault)
+        count = counts[fault.group]
+        count["dropped"] += 1
+        if verdict == "missed":
+            count["missed"].append(f"{fault.line}: {fault.what}")
+        else:
+            count[verdict] += 1
+        print(f"{subject.name} {fault.line} {fault.what}: {verdict}", file=sys.stderr, flush=True)
+    return facts | counts
+
+
+def text(facts: dict[str, Any]) -> str:
+    """One kernel for a person."""
+    out = [f"{facts['name']}: {facts['slowdown']:.1f} times as long; {len(facts['findings'])} findings unedited"]
+    for group in GROUPS:
+        c = facts[group]
+        out.append(
+            f"  {group}: {c['dropped']} dropped, {c['found']} found, {c['redundant']} redundant, "
+            f"{len(c['missed'])} missed {c['missed'] or ''}"
+        )
+    return "\n".join(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="end with one line of JSON")
+    parser.add_argument("--kernel", default="", help="only kernels with this in their name")
+    parser.add_argument("--most", type=int, default=0, help="most faults of one kernel; 0 for all")
+    options = parser.parse_args()
+    cache = BlockCache()
+    kernels: list[dict[str, Any]] = []
+    slowest = 0.0
+    for subject in subjects():
+        if options.kernel in subject.name:
+            kernels.append(examine(subject, cache, options.most))
+            slowest = max(slowest, kernels[-1]["slowdown"]) if subject.timed else slowest
+            print(text(kernels[-1]), flush=True)
+    if options.json:
+        print_json({"checked_slowdown": slowest, "kernels": kernels})
+
+
+if __name__ == "__main__":
+    main()
