@@ -3,14 +3,15 @@
     python -m benchmarks.checked [--json] [--kernel NAME] [--most N]
 
 For each kernel: an unedited checked run; then one run for each fault, which takes away one counter of a wait, a barrier
-or a store to LDS that the launch executes. A fault is *redundant* when nothing shows that it matters: the waits that
+or a store to LDS that some launch executes. A fault is *redundant* when nothing shows that it matters: the waits that
 are left protect every use on all paths, and the kernel leaves the same memory, with the first or the last wave ahead.
 Every other fault must be found, at an instruction that it exposes: for a store, also by a read of LDS that gives other
 values than it does in the unedited kernel.
 
 JSON: `checked_slowdown` (the largest of the two example kernels and softmax), and for each of `kernels` its `name`,
-`findings` (of the unedited kernel, by rule and line), `slowdown`, and for `waits`, `barriers` and `lds_writes`
-`dropped`, `found`, `redundant` and `missed` (lines that should have been found).
+`findings` (of the unedited kernel, by rule and line), `slowdown` (null where it is not measured), and for `waits`,
+`barriers` and `lds_writes` the numbers `dropped`, `found` and `redundant`, and `missed` (lines that should have been
+found).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from asmevo.isa import parse_instruction
 from asmevo.isa.wait import LGKM_MAX, VM_MAX, parse_wait
-from asmevo.launch import MemoryImage, build_image
+from asmevo.launch import Launch, MemoryImage, build_image
 from asmevo.program import Program
 from asmevo.program.asynchronous import Kind, operation
 from asmevo.program.program import control_kind
@@ -76,18 +77,16 @@ def _without(program: Program, line: int, group: str, what: str, text: str = "s_
 
 
 class Examination:
-    """Runs one subject and its faults."""
+    """Runs one kernel and its faults on one launch."""
 
-    def __init__(self, subject: Subject, cache: BlockCache) -> None:
-        self.subject, self._cache = subject, cache
-        program = subject.program
-        self._image = build_image(subject.launch, program.source, program.kernel)
-        self.results = {order: self._run(program, order)[1] for order in WaveOrder}
+    def __init__(self, program: Program, launch: Launch, cache: BlockCache) -> None:
+        self.program, self.launch, self._cache = program, launch, cache
+        self._image = build_image(launch, program.source, program.kernel)
+        self._results = {order: self._run(program, order)[1] for order in WaveOrder}
         self.unedited, memory = self._run(program, checked=True)
-        if self.unedited.status != "done" or not np.array_equal(memory, self.results[WaveOrder.ASCENDING]):
-            raise SystemExit(f"{subject.name}: the unedited kernel does not run under checks: {self.unedited.fault}")
+        if self.unedited.status != "done" or not np.array_equal(memory, self._results[WaveOrder.ASCENDING]):
+            raise SystemExit(f"{launch.name}: the unedited kernel does not run under checks: {self.unedited.fault}")
         self._own = {(f.rule, f.line, f.facts.get("earlier")) for f in self.unedited.findings}
-        self._missing = self._static(program)
 
     def _run(
         self, program: Program, order: WaveOrder = WaveOrder.ASCENDING, *, checked: bool = False
@@ -95,57 +94,68 @@ class Examination:
         image: MemoryImage = self._image.copy()
         checking = replace(Checking.of(image), reads=READS) if checked else None
         executable = Executable.build(program, self._cache)
-        done = execute(executable, self.subject.launch, image, wave_order=order, checking=checking)
+        done = execute(executable, self.launch, image, wave_order=order, checking=checking)
         return done, image.data[image.code_space :]
 
-    def slowdown(self) -> float:
-        """CPU time of a checked run against that of a fast one, each the best of several."""
-        fast, checked = (
-            min(self._run(self.subject.program, checked=c)[0].cpu_seconds for _ in range(REPEATS))
-            for c in (False, True)
-        )
-        return checked / fast
-
-    @staticmethod
-    def _static(program: Program) -> set[tuple[int, int]]:
-        """(use, operation) of every use that no wait protects."""
-        return {(line, pending.line) for line, _, pending, _ in WaitAnalysis().run(program).missing}
+    def judge(self, fault: Fault, exposed: set[tuple[int, int]]) -> str:
+        """`found`, `redundant` or `missed`; `exposed` are uses and operations that no wait protects any more."""
+        if fault.line not in self.unedited.line_counts:
+            return "redundant"
+        done, _ = self._run(fault.program, checked=True)
+        new = [f for f in done.findings if (f.rule, f.line, f.facts.get("earlier")) not in self._own]
+        if exposed:
+            return "found" if {(f.line, f.facts.get("earlier")) for f in new} & exposed else "missed"
+        if new or done.status == "fault" or (fault.group == "lds_writes" and self._reads_differ(done, fault.program)):
+            return "found"
+        same = all(np.array_equal(self._run(fault.program, order)[1], was) for order, was in self._results.items())
+        return "redundant" if same else "missed"
 
     def _reads_differ(self, done: Execution, program: Program) -> bool:
         """Whether a read of LDS gives something else than before."""
         assert done.lds_reads is not None and self.unedited.lds_reads is not None
         return first_difference(self.unedited.lds_reads, done.lds_reads, program) is not None
 
-    def judge(self, fault: Fault) -> str:
-        """`found`, `redundant` or `missed`."""
-        done, _ = self._run(fault.program, checked=True)
-        new = [f for f in done.findings if (f.rule, f.line, f.facts.get("earlier")) not in self._own]
-        if fault.group == "waits":
-            exposed = self._static(fault.program) - self._missing
-            if exposed:
-                pairs = {(f.line, f.facts.get("earlier")) for f in new}
-                return "found" if pairs & exposed else "missed"
-        if new or done.status == "fault" or (fault.group == "lds_writes" and self._reads_differ(done, fault.program)):
-            return "found"
-        same = all(np.array_equal(self._run(fault.program, order)[1], memory) for order, memory in self.results.items())
-        return "redundant" if same else "missed"
+
+def unprotected(program: Program) -> set[tuple[int, int]]:
+    """(use, operation) of every use that no wait protects on some path."""
+    return {(line, pending.line) for line, _, pending, _ in WaitAnalysis().run(program).missing}
+
+
+def slowdown(program: Program, launch: Launch, cache: BlockCache) -> float:
+    """CPU time of a checked run against that of a fast one, each the best of several."""
+    executable = Executable.build(program, cache)
+    image = build_image(launch, program.source, program.kernel)
+
+    def seconds(checking: Checking | None) -> float:
+        runs = (execute(executable, launch, image.copy(), checking=checking).cpu_seconds for _ in range(REPEATS))
+        return min(runs)
+
+    return seconds(Checking.of(image)) / seconds(None)
 
 
 def examine(subject: Subject, cache: BlockCache, most: int) -> dict[str, Any]:
     """All figures of one kernel."""
-    examination = Examination(subject, cache)
+    program = subject.program
+    examinations = [Examination(program, launch, cache) for launch in subject.launches]
     facts: dict[str, Any] = {
         "name": subject.name,
-        "findings": sorted({f"{f.rule} {f.line}" for f in examination.unedited.findings}),
-        "slowdown": examination.slowdown(),
+        "findings": sorted({f"{f.rule} {f.line}" for e in examinations for f in e.unedited.findings}),
+        "slowdown": slowdown(program, subject.timing, cache) if subject.timing else None,
     }
     counts: dict[str, dict[str, Any]] = {
         group: {"dropped": 0, "found": 0, "redundant": 0, "missed": []} for group in GROUPS
     }
-    chosen = list(faults(subject.program, frozenset(examination.unedited.line_counts)))
-    step = max(1, -(-len(chosen) // most)) if most else 1
-    for fault in chosen[::step]:
-        verdict = examination.judge(fault)
+    executed = frozenset(line for e in examinations for line in e.unedited.line_counts)
+    chosen = list(faults(program, executed))
+    own = unprotected(program)
+    for fault in chosen[:: max(1, -(-len(chosen) // most)) if most else 1]:
+        exposed = unprotected(fault.program) - own if fault.group == "waits" else set[tuple[int, int]]()
+        verdicts: set[str] = set()
+        for examination in examinations:
+            verdicts.add(examination.judge(fault, exposed))
+            if "found" in verdicts:
+                break
+        verdict = next(v for v in ("found", "missed", "redundant") if v in verdicts)
         count = counts[fault.group]
         count["dropped"] += 1
         if verdict == "missed":
@@ -158,7 +168,8 @@ def examine(subject: Subject, cache: BlockCache, most: int) -> dict[str, Any]:
 
 def text(facts: dict[str, Any]) -> str:
     """One kernel for a person."""
-    out = [f"{facts['name']}: {facts['slowdown']:.1f} times as long; {len(facts['findings'])} findings unedited"]
+    price = f"{facts['slowdown']:.1f} times as long; " if facts["slowdown"] else ""
+    out = [f"{facts['name']}: {price}{len(facts['findings'])} findings unedited"]
     for group in GROUPS:
         c = facts[group]
         out.append(
@@ -180,7 +191,7 @@ def main() -> None:
     for subject in subjects():
         if options.kernel in subject.name:
             kernels.append(examine(subject, cache, options.most))
-            slowest = max(slowest, kernels[-1]["slowdown"]) if subject.timed else slowest
+            slowest = max(slowest, kernels[-1]["slowdown"] or 0.0)
             print(text(kernels[-1]), flush=True)
     if options.json:
         print_json({"checked_slowdown": slowest, "kernels": kernels})
