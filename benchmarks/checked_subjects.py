@@ -80,7 +80,7 @@ def _triton() -> Iterator[Subject]:
     if importlib.util.find_spec("triton") is None:
         return
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "benchmarks.triton_kernels", folder]
+        command = [sys.executable, "-m", "benchmarks.triton_subjects", folder]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode:
             raise EnvironmentError_(f"Triton failed: {done.stderr.strip()[-200:]}; install triton==3.9.0.")

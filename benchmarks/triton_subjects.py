@@ -1,6 +1,6 @@
 """Triton kernels that reduce or multiply through LDS, compiled for gfx942 without a GPU.
 
-    python -m benchmarks.triton_kernels FOLDER
+    python -m benchmarks.triton_subjects FOLDER
 
 writes `NAME.hsaco` and `NAME.json` (bytes of LDS, warps) for each. Needs triton==3.9.0.
 """
