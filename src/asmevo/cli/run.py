@@ -30,9 +30,8 @@ def run(
 ) -> int:
     """Execute launches on the simulator and compare with numpy where the launch has a recipe.
 
-    Results without a reference have no verdict. Exit code 1 when a result differs from the reference or
-    `--checked` finds something, 4 when the kernel
-    does not end as it should, 3 when the device gave no answer.
+    Results without a reference have no verdict. Exit code 1 when a result differs from the reference or `--checked`
+    finds something, 4 when the kernel does not end as it should, 3 when the device gave no answer.
     """
     obj, launches = read_object(k0), read_launches(launch)
     limits = RunLimits(seconds=limit, checked=checked)
