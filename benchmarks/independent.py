@@ -228,7 +228,8 @@ class _Comparison:
 
     @cached_property
     def _literals(self) -> set[int]:
-        return {position for _, *positions in self._sums for position in positions}
+        kept = set(self.model.kept())
+        return {position for all_of_it in self._sums if kept.issuperset(all_of_it) for position in all_of_it[1:]}
 
     def references(self) -> Iterator[str]:
         for origin, *additions in self._sums:

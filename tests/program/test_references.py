@@ -498,6 +498,12 @@ class TestNotUnderstood:
                 rebuild(apply_all(program, [edit, Insert(4, ("s_nop 0", "s_nop 0", "s_nop 1"))]))
         checked(Delete((0, 1, 2)).apply(program)[0])
 
+    def test_the_program_counter_is_taken_away(self):
+        """Although everything stays at its place."""
+        program = recover(CodeObject.parse(build(CALL, extra=function("f"))))
+        with pytest.raises(UnmovableError, match="adds to the program counter of line 0, which an edit removes"):
+            rebuild(apply_all(program, [Insert(0, "s_nop 0"), Delete((0,))]))
+
     def test_the_place_is_deleted(self):
         """The next line takes its place; where there is none, the error is named."""
         program = recover(CodeObject.parse(build(CALL, extra=function("f"))))

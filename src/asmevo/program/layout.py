@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from operator import attrgetter
 
-from asmevo.codeobject.plan import Plan
+from asmevo.codeobject.plan import Plan, UnmovableError
 from asmevo.isa import assemble
 from asmevo.isa.encoding import BRANCH_RANGE, branch_target, branch_words, is_branch
 from asmevo.isa.unread import with_unread_bits
@@ -147,7 +147,12 @@ def _constants(program: Program, addresses: list[int], plan: Plan) -> list[tuple
     shift = plan.address(text) - text
     found: list[tuple[int, int]] = []
     for i, reference in references(program):
-        base = addresses[program.position[reference.origin]] + 4 if reference.origin in program.position else 0
+        if reference.origin not in program.position:
+            raise UnmovableError(
+                f"Line {program.lines[i].id}, `{program.lines[i].instruction}`, adds to the program counter of line "
+                f"{reference.origin}, which an edit removes; keep or remove all of them."
+            )
+        base = addresses[program.position[reference.origin]] + 4
         if reference.line is not None:
             if reference.line not in program.position:
                 raise EntryError(f"An edit removes line {reference.line}, whose address the code uses; keep that line.")
