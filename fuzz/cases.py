@@ -7,9 +7,10 @@ from functools import cache
 from asmevo.codeobject import CodeObject
 from asmevo.codeobject.containers import Container
 from asmevo.codeobject.metadata import decode_metadata
-from asmevo.program import listing, parse_listing, rebuild, recover
+from asmevo.edit import Insert
+from asmevo.program import check_rebuild, listing, parse_listing, rebuild, recover
 from asmevo.report import container_facts, object_facts
-from asmevo.verdict import AsmEvoError, EnvironmentError_
+from asmevo.verdict import AsmEvoError, EnvironmentError_, InputError
 from tests.containers import HOST, bundle, compress, host_file, triple
 from tests.small_objects import LOOP, build
 
@@ -82,6 +83,28 @@ def _file(data: bytes) -> None:
         obj = CodeObject.parse(content, "fuzzed")
         object_facts(obj)
         obj.load_image()
+        _edited(obj)
+
+
+def _edited(obj: CodeObject) -> None:
+    """Rebuild it as it is and with another instruction, where its code is a seed's: other code would need a process."""
+    if (obj.target, obj.text_bytes) not in _known_code():
+        return
+    program = recover(obj, obj.kernels[0].name)
+    data = rebuild(program)
+    assert data == obj.data and check_rebuild(program, data).verdict.admitted
+    edited, _ = Insert(program.entry, "s_nop 5").apply(program)
+    try:
+        check_rebuild(edited, rebuild(edited))
+    except InputError as error:  # nothing in it may be moved
+        assert str(error).endswith("."), error
+
+
+@cache
+def _known_code() -> frozenset[tuple[str, bytes]]:
+    """(target, instructions) of the seeds that are objects."""
+    files = [s[1:] for s in seeds() if s[0] == MODES.index("image")]
+    return frozenset((obj.target, obj.text_bytes) for obj in map(CodeObject.parse, files))
 
 
 def _listing(data: bytes) -> None:

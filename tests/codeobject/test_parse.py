@@ -148,3 +148,13 @@ def test_a_huge_segment_is_refused():
     raw[64 + 56 * number + 40 + 5] = 1  # p_memsz
     with pytest.raises(InputError, match="bytes of memory"):
         CodeObject.parse(bytes(raw)).load_image()
+
+
+@pytest.mark.parametrize("table", [".symtab", ".dynsym"])
+def test_a_symbol_in_a_section_that_does_not_exist(table):
+    raw = bytearray(build(LOOP))
+    section = CodeObject.parse(bytes(raw)).section(table)
+    assert section is not None
+    raw[section.offset + 24 + 6 : section.offset + 24 + 8] = (0x4000).to_bytes(2, "little")
+    with pytest.raises(InputError, match="a symbol in a section that does not exist"):
+        CodeObject.parse(bytes(raw))

@@ -12,7 +12,7 @@ from asmevo.codeobject.unwind import entries
 from asmevo.edit import Delete, Insert
 from asmevo.isa import Toolchain
 from asmevo.program import UnmovableError, check_rebuild, rebuild, recover
-from asmevo.verdict import Severity, Verdict
+from asmevo.verdict import InputError, Severity, Verdict
 from rebuilt import checked, quad, symbol
 from small_objects import DATA, FUNCTION, LOOP, build
 
@@ -216,6 +216,24 @@ class TestRefusals:
         assert obj.section(".rela.dyn") is not None
         with pytest.raises(UnmovableError, match="loader writes into the instructions"):
             rebuild(Insert(0, "s_nop 0").apply(recover(obj))[0])
+
+    @pytest.mark.parametrize("addend", [-8, -(1 << 63), (1 << 63) - 1, 1 << 60])
+    def test_pointers_beyond_everything_are_kept(self, addend):
+        raw = bytearray(with_data().data)
+        table = with_data().section(".rela.dyn")
+        assert table is not None
+        raw[table.offset + 16 : table.offset + 24] = addend.to_bytes(8, "little", signed=True)
+        program = recover(CodeObject.parse(bytes(raw)))
+        assert checked(program) == raw
+        assert checked(Insert(13, "s_nop 0").apply(program)[0])
+
+    def test_an_address_that_would_leave_64_bits(self):
+        raw = bytearray(with_data().data)
+        segments = with_data().segments
+        last = max(i for i, s in enumerate(segments) if s.type == 1)
+        raw[64 + 56 * last + 24 : 64 + 56 * last + 32] = (0xFFFFFFFFFFFFFFF0).to_bytes(8, "little")  # p_paddr
+        with pytest.raises(InputError, match="addresses leave what the code object can state"):
+            rebuild(Insert(13, ("s_nop 0",) * 1500).apply(recover(CodeObject.parse(bytes(raw))))[0])
 
     def test_a_distance_into_code(self):
         extra = "    .data\n    .globl d\nd:\n    .long 5, k0 - .\n"

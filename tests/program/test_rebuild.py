@@ -229,6 +229,14 @@ class TestRefusals:
             rebuild(Insert(3, "s_nop 0").apply(program)[0])
         checked(Replace(2, "s_nop 3").apply(program)[0])
 
+    def test_preload_without_a_second_entry(self):
+        """Nothing is where firmware would enter: the object is kept, and nothing in it moves."""
+        program = recover(CodeObject.parse(build("s_nop 1\n s_endpgm", preload=2)))
+        assert checked(program) == program.source.data
+        assert checked(Replace(0, "s_nop 2").apply(program)[0])
+        with pytest.raises(EntryError, match="kernarg preload"):
+            rebuild(Insert(1, "s_nop 0").apply(program)[0])
+
     def test_preload_header_keeps_its_size(self):
         program = recover(CodeObject.parse(build(TWO_ENTRIES, preload=2)))
         assert program.line(2).target == 63

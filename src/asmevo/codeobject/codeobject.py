@@ -161,11 +161,11 @@ def _only_text(sections: tuple[Section, ...], name: str) -> Section:
 
 
 def _symbols(elf: Elf) -> tuple[Symbol, ...]:
-    for kind in (SHT_SYMTAB, SHT_DYNSYM):
-        for section in elf.sections:
-            if section.type == kind:
-                return elf.symbols(section)
-    raise InputError(f"{elf.name} has no symbol table; AsmEvo needs at least the dynamic one.")
+    """Entries of the fuller table; the other one is read as well, so that a damaged one is found out."""
+    tables = {s.type: elf.symbols(s) for s in reversed(elf.sections) if s.type in (SHT_SYMTAB, SHT_DYNSYM)}
+    if not tables:
+        raise InputError(f"{elf.name} has no symbol table; AsmEvo needs at least the dynamic one.")
+    return tables[SHT_SYMTAB] if SHT_SYMTAB in tables else tables[SHT_DYNSYM]
 
 
 def _kernels(elf: Elf, symbols: tuple[Symbol, ...], entries: tuple[KernelEntry, ...]) -> tuple[Kernel, ...]:

@@ -139,10 +139,13 @@ class Elf:
         if table.entsize != SYMBOL_SIZE or table.size % SYMBOL_SIZE or table.link >= len(self.sections):
             raise InputError(f"{self.name} has a malformed symbol table {table.name}; get an undamaged file.")
         strings = self.content(self.sections[table.link])
-        return tuple(
+        found = tuple(
             Symbol(self._string(strings, at), value, size, info, other, section)
             for at, info, other, section, value, size in SYMBOL.iter_unpack(self.content(table))
         )
+        if any(len(self.sections) <= s.section < SHN_LORESERVE for s in found):
+            raise InputError(f"{self.name} has a symbol in a section that does not exist; get an undamaged file.")
+        return found
 
     def _segments(self) -> tuple[Segment, ...]:
         h = self.header

@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from asmevo.codeobject.codeobject import CodeObject
-from asmevo.codeobject.elf import SHN_LORESERVE, SHT_NOBITS, SHT_REL, SHT_RELA, SHT_RELR, SYMBOL, Section
+from asmevo.codeobject.elf import (
+    SHN_LORESERVE,
+    SHT_DYNSYM,
+    SHT_NOBITS,
+    SHT_REL,
+    SHT_RELA,
+    SHT_RELR,
+    SHT_SYMTAB,
+    SYMBOL,
+    Section,
+)
 from asmevo.codeobject.plan import UnmovableError
 from asmevo.verdict import InputError
 
@@ -24,6 +34,7 @@ WHOLE = frozenset({3, RELATIVE64})
 DISTANCES = frozenset({4, 5, 10, 11})
 """R_AMDGPU_REL32, REL64, REL32_LO, REL32_HI: symbol and addend, less the place."""
 _NONE = 0
+_ALL_ONES = (1 << 64) - 1
 _NAMES = {0: "NONE", 1: "ABS32_LO", 2: "ABS32_HI", 3: "ABS64", 4: "REL32", 5: "REL64", 6: "ABS32", 13: "RELATIVE64"}
 
 
@@ -39,7 +50,7 @@ class Relocation:
     addend: int
 
     def pack(self) -> bytes:
-        return ENTRY.pack(self.place, self.type, self.symbol, self.addend)
+        return ENTRY.pack(self.place, self.type, self.symbol, (self.addend + (1 << 63) & _ALL_ONES) - (1 << 63))
 
     @property
     def name(self) -> str:
@@ -115,19 +126,24 @@ def targets(obj: CodeObject, table: Section) -> tuple[Target, ...]:
     if not 0 < table.link < len(obj.sections):
         return ()
     symbols = obj.sections[table.link]
+    if symbols.type not in (SHT_SYMTAB, SHT_DYNSYM):
+        return ()
     raw = obj.data[symbols.offset : symbols.offset + symbols.size // SYMBOL.size * SYMBOL.size]
     return tuple(Target(section, value) for _, _, _, section, value, _ in SYMBOL.iter_unpack(raw))
 
 
 def target_of(obj: CodeObject, relocation: Relocation, symbols: tuple[Target, ...]) -> int | None:
-    """The address in the object that an entry stands for; None when it is elsewhere, or no address at all."""
+    """The address in the object that an entry stands for; None when it is elsewhere, or no address at all.
+
+    Modulo 2**64, as the loader adds.
+    """
     if relocation.type == RELATIVE64:
-        return relocation.addend
+        return relocation.addend & _ALL_ONES
     if not relocation.symbol < len(symbols):
         raise InputError("A relocation names a symbol that does not exist; get an undamaged file.")
     symbol = symbols[relocation.symbol]
     defined = relocation.symbol and 0 < symbol.section < SHN_LORESERVE
-    return symbol.value + relocation.addend if defined and relocation.type != _NONE else None
+    return symbol.value + relocation.addend & _ALL_ONES if defined and relocation.type != _NONE else None
 
 
 def moved(

@@ -127,9 +127,12 @@ class _Writer:
             out += data[step.file_end : step.first_behind][:room].ljust(room, b"\0")
             at = step.first_behind
         out += data[at:]
-        for offset, raw in self._patches():
-            place = self.plan.offset(offset)
-            out[place : place + len(raw)] = raw
+        try:
+            for offset, raw in self._patches():
+                place = self.plan.offset(offset)
+                out[place : place + len(raw)] = raw
+        except struct.error:
+            raise InputError("Moved addresses leave what the code object can state; get an undamaged file.") from None
         return bytes(out)
 
     def _patches(self) -> Iterator[tuple[int, bytes]]:

@@ -11,6 +11,7 @@ from asmevo.program.additions import addition
 from asmevo.program.check_container import container_findings
 from asmevo.program.layout import ENTRY_ALIGN, PRELOAD_HEADER, S_NOP, kernel_entries, lay_out, second_entries
 from asmevo.program.program import Line, Program
+from asmevo.program.rebuild import is_moved
 from asmevo.program.recover import address_index, decode_text
 from asmevo.verdict import Check, Finding, InputError, Severity, Verdict
 
@@ -37,7 +38,7 @@ def _check(program: Program, data: bytes, method: str) -> Check:
         new = CodeObject.parse(data, "the rebuilt object")
         comparison = _Comparison(program, new)
         findings = [*comparison.code()]
-        if comparison.complete:
+        if comparison.complete and not comparison.nothing_to_follow:
             findings += container_findings(program, new, comparison.plan, comparison.goes_to)
         if method != "rebuilt":
             findings += _outside(program.source, new)
@@ -62,6 +63,10 @@ class _Comparison:
         layout = lay_out(program)
         self.plan, self.program = layout.plan, layout.program
         """With the islands that a branch may go through."""
+        self.nothing_to_follow = (
+            new.data == program.source.data and not program.resources.given() and not is_moved(layout)
+        )
+        """Whether the file is K0's, and should be but for its instructions."""
         self.given, self.old, self.new = program, program.source, new
         self.counts: dict[str, int] = {}
         self.complete = False
@@ -168,5 +173,5 @@ class _Comparison:
                 message = f"The kernel {kernel.name} begins at 0x{kernel.entry:x}, not at its first line."
                 yield Finding("rebuild.entry", message)
             second = self.seconds.get(kernel.name)
-            if second is not None and self.address.get(second) != kernel.entry + PRELOAD_HEADER:
+            if second not in (None, -1) and self.address.get(second or 0) != kernel.entry + PRELOAD_HEADER:
                 yield Finding("rebuild.entry", f"The second entry of {kernel.name} (kernarg preload) moved.")

@@ -15,7 +15,7 @@ from asmevo.program.additions import addition, part_of, widened, with_constant
 from asmevo.program.islands import with_islands
 from asmevo.program.notes import new_note
 from asmevo.program.program import Line, Program
-from asmevo.program.recover import address_index, decode_text
+from asmevo.program.recover import address_index, decode_text, line_addresses
 from asmevo.program.references import references
 from asmevo.verdict import InputError
 
@@ -205,7 +205,7 @@ def _entry(program: Program, name: str) -> int:
 
 
 def second_entries(program: Program) -> dict[str, int]:
-    """Kernel name to the line id of its second entry, for kernels with kernarg preload.
+    """Kernel name to the line id of its second entry, for kernels with kernarg preload; -1 where K0 has no line there.
 
     Where the header of K0 ends with a branch to it, it is where that branch goes now.
     """
@@ -215,7 +215,7 @@ def second_entries(program: Program) -> dict[str, int]:
             continue
         index, decoded = address_index(program.source), decode_text(program.source)
         original = index.get(kernel.entry + PRELOAD_HEADER, -1)
-        found[kernel.name] = program.anchor(original)
+        found[kernel.name] = program.anchor(original) if original >= 0 else -1
         for line_id in range(index[kernel.entry], original):
             here = decoded[line_id]
             if is_branch(here.words, program.source.target) and line_id in program.position:
@@ -241,6 +241,8 @@ def _check_preload(layout: Layout) -> None:
     """Hold the second entry of kernels with kernarg preload at its distance."""
     program = layout.program
     for name, line_id in second_entries(program).items():
+        if line_id < 0 and tuple(layout.addresses) == line_addresses(program.source):
+            continue
         position = program.position.get(line_id)
         entry = layout.addresses[program.position[kernel_entries(program)[name]]]
         if position is None or layout.addresses[position] != entry + PRELOAD_HEADER:
