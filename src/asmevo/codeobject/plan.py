@@ -102,6 +102,8 @@ class Plan:
 
     def _step(self, home: Section, size: int) -> Step:
         obj, growth = self.obj, size - home.size
+        if not growth:  # nothing moves, whatever overlaps
+            return Step(home, size, home.offset + home.size, 0, 0)
         _refuse_overlaps(obj, home)
         page = _page(obj)
         file_end = home.offset + home.size

@@ -21,12 +21,13 @@ def recover(obj: CodeObject, kernel: str | None = None) -> Program:
     """The program over the whole `.text`, padding and preload header included, with `kernel` as its kernel.
 
     Branch targets come from the encodings, never from symbols. Raises `InputError` when a branch does not go to an
-    instruction of `.text`, or when the object has no such kernel.
+    instruction of `.text`, when a kernel begins inside of one, or when the object has no such kernel.
     """
     chosen = obj.kernel(kernel)
     index = address_index(obj)
-    if chosen.entry not in index:
-        raise InputError(f"The kernel {chosen.name} begins inside an instruction; get an undamaged code object.")
+    for each in obj.kernels:
+        if each.entry not in index:
+            raise InputError(f"The kernel {each.name} begins inside an instruction; get an undamaged code object.")
     return Program(obj, chosen, _lines(obj), index[chosen.entry])
 
 
