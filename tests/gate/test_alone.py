@@ -47,6 +47,19 @@ def test_findings_carry_both_instructions_and_whether_a_branch_decides():
     assert {f.facts["straight"] for f in own_findings(program_from_text(across))} == {False}
 
 
+def test_a_scalar_load_under_way_takes_nothing_from_the_order_of_lds():
+    text = """
+        s_load_dword s4, s[0:1], 0x0
+        ds_read_b32 v1, v9
+        ds_read_b32 v2, v9 offset:4
+        s_waitcnt lgkmcnt({})
+        v_mov_b32_e32 v8, v1
+        s_endpgm
+    """
+    assert own_findings(program_from_text(text.format(1))) == []
+    assert [f.rule for f in own_findings(program_from_text(text.format(2)))] == ["wait.raw"]
+
+
 def test_an_opcode_without_a_row_is_undecided():
     with pytest.raises(UnsupportedError):
         own_findings(program_from_text("v_nonsense_b32 v0, v1\ns_endpgm"))

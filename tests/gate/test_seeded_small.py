@@ -69,7 +69,58 @@ INITIALISED = f"""{BEGIN}
     v_add_u32_e32 v3, s12, v3
 {END}"""
 
+BORDER = f"""{BEGIN}
+    v_mov_b32_e32 v3, v2
+    v_cmp_gt_u32_e32 vcc, 64, v0
+    s_and_saveexec_b64 s[10:11], vcc
+    v_add_u32_e32 v3, 1, v3
+    s_mov_b64 exec, s[10:11]
+{END}"""
+SELECTED = f"""{BEGIN}
+    v_mov_b32_e32 v4, 17
+    v_cmp_lt_i32_e32 vcc, 0, v2
+    s_nop 1
+    v_cndmask_b32_e32 v3, v4, v2, vcc
+    s_cmp_lt_u32 s2, 1
+    s_cselect_b32 s12, 0, 5
+    v_add_u32_e32 v3, s12, v3
+{END}"""
+SMALL_OFFSETS = f"""{BEGIN}
+    v_mov_b32_e32 v3, v2
+    v_add_u32_e32 v4, 0, v1
+    s_mov_b32 s8, s6
+    s_and_b32 s9, s7, 0xffff
+    s_mov_b32 s10, 0x1000
+    s_mov_b32 s11, 0x27000
+    buffer_store_dword v3, v4, s[8:11], 0 offen
+    s_endpgm
+"""
+"""The descriptor's size is larger than the buffer."""
+WIDE_ADDRESS = f"""{BEGIN}
+    v_mov_b32_e32 v3, v2
+    v_mov_b32_e32 v5, 0
+    v_mov_b32_e32 v4, v1
+    v_lshl_add_u64 v[4:5], s[6:7], 0, v[4:5]
+    global_store_dword v[4:5], v3, off
+    s_endpgm
+"""
+
 FAULTS = {
+    "a border that no launch meets": (BORDER, Replace, "v_cmp_gt_u32_e32 vcc, 64", "v_cmp_ge_u32_e32 vcc, 64, v0"),
+    "the side of a selection that no lane takes": (SELECTED, Replace, "v_mov_b32_e32 v4", "v_mov_b32_e32 v4, 18"),
+    "the mask of a selection": (SELECTED, Replace, "v_cmp_lt_i32", "v_cmp_le_i32_e32 vcc, 0, v2"),
+    "the side of a scalar selection": (SELECTED, Replace, "s_cselect_b32", "s_cselect_b32 s12, 0, 6"),
+    "the condition of a scalar selection": (SELECTED, Replace, "s_cmp_lt_u32", "s_cmp_eq_u32 s2, 0"),
+    "an offset cut off beyond 64 KiB": (SMALL_OFFSETS, Insert, "buffer_store", "v_and_b32_e32 v4, 0xffff, v4"),
+    "an offset cut off beyond 16 MiB": (SMALL_OFFSETS, Replace, "v_add_u32_e32 v4", "v_bfe_u32 v4, v1, 0, 24"),
+    "an address that loses its high half": (WIDE_ADDRESS, Replace, "v_mov_b32_e32 v5", "v_and_b32_e32 v5, 0, v1"),
+    "an offset of another width": (WIDE_ADDRESS, Replace, "v_mov_b32_e32 v4", "v_and_b32_e32 v4, 0xffffff, v1"),
+    "a descriptor without bounds": (SMALL_OFFSETS, Replace, "s_mov_b32 s10", "s_mov_b32 s10, -1"),
+    "a descriptor of another type": (SMALL_OFFSETS, Replace, "s_mov_b32 s11", "s_mov_b32 s11, 0x20000"),
+    "a descriptor of another base": (SMALL_OFFSETS, Replace, "s_and_b32 s9", "s_and_b32 s9, s7, 0xfff"),
+    "a size that is not set": (SMALL_OFFSETS, Delete, "s_mov_b32 s10", ""),
+    "a load that skips the cache": (SELECTED, Replace, "global_load", "global_load_dword v2, v1, s[4:5] sc0 sc1"),
+    "a store that does not stay": (SELECTED, Replace, "global_store", "global_store_dword v1, v3, s[6:7] nt"),
     "another constant under EXEC = 0": (NO_LANES, Replace, "v_add_u32_e32 v3, 7", "v_add_u32_e32 v3, 8, v3"),
     "a line under EXEC = 0 is gone": (NO_LANES, Delete, "v_add_u32_e32 v3, 7", ""),
     "new code under EXEC = 0": (NO_LANES, Insert, "s_mov_b64 exec", "v_mov_b32_e32 v3, 0"),

@@ -145,7 +145,7 @@ def loop(before: str = "", inside: str = "", step: str = "1") -> Prover:
 def test_a_loop_counter_decides_a_branch() -> None:
     proofs = loop().blocks(loop(step="2").k0)
     assert [p.keeps_control for p in proofs] == [False]
-    assert "s4" in names(proofs[0].decides)
+    assert "s4" in names(proofs[0].steers)
 
 
 def test_a_value_that_decides_nothing_leaves_control_alone() -> None:

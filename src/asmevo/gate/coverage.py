@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from asmevo.gate.changes import Changes, changes
 from asmevo.program import Line, Program
-from asmevo.prove import BlockProof, tainted_lines
+from asmevo.prove import BlockProof, selects, selects_by_data, tainted_lines
 from asmevo.verdict import Check, Finding, Severity, Verdict
 
 
@@ -64,6 +64,16 @@ def _missing(
             "executed by no launch; add one that reaches it."
         )
         yield Finding("coverage.reader", message, Severity.WARNING, candidate.lines[position].id)
+    for position in sorted(tainted & executed):
+        line = candidate.lines[position]
+        block = candidate.blocks[candidate.block_of[line.id]]
+        lines = candidate.lines[block.first : block.last]
+        if selects(line.instruction) and not selects_by_data(lines, position - block.first):
+            message = (
+                f"The line `{line.instruction}` selects from a value that may differ from K0's; launches may show one "
+                "side only. A proof would be needed."
+            )
+            yield Finding("coverage.selection", message, Severity.WARNING, line.id)
 
 
 def _finding(what: str, line: Line) -> Finding:

@@ -12,6 +12,9 @@ from asmevo.program.dependence import Dependence, DependenceGraph, memory_order
 from asmevo.program.memory import Fence, access, fence
 from asmevo.verdict import Finding, Severity
 
+ADDED_FENCE = "fence.added"
+_HOLDS_ACCESSES = (Fence.BARRIER, Fence.ACCESSES)
+
 
 def order_findings(graph: DependenceGraph, lines: tuple[Line, ...]) -> Iterator[Finding]:
     """Edges of a block of K0 that the lines of the same block in a candidate no longer respect.
@@ -89,8 +92,18 @@ def _sources(instruction: Instruction) -> list[Operand | None]:
 
 
 def fence_changes(old: tuple[Line, ...], new: tuple[Line, ...]) -> Iterator[Finding]:
-    """Barriers and other fences must stay, in number, order and text."""
-    return _sequence(old, new, _is_fence, "fence.changed", "a fence")
+    """Barriers and other fences must stay, in number, order and text.
+
+    One that K0 does not have and that only holds back accesses is undecided: it may be stricter than is needed, or be
+    met by some of the waves only.
+    """
+    known = {line.id for line in old}
+    extra = [line for line in new if line.id not in known and fence(line.instruction) in _HOLDS_ACCESSES]
+    ids = {line.id for line in extra}
+    yield from _sequence(old, tuple(x for x in new if x.id not in ids), _is_fence, "fence.changed", "a fence")
+    for line in extra:
+        message = f"Line {line.id}, `{line.instruction}`, is a fence that K0 does not have; no rule says who meets it."
+        yield Finding(ADDED_FENCE, message, Severity.WARNING, line.id)
 
 
 def exec_changes(old: tuple[Line, ...], new: tuple[Line, ...]) -> Iterator[Finding]:

@@ -1,8 +1,9 @@
 """The proof stage: changed blocks that compute the same for every input, and what no launch may be trusted to show.
 
-Where a block is not proved, launches judge it. They see some sizes, some addresses and some paths, so three things are
-not left to them: values that decide branches (a loop bound that is right at the sizes tried), carries into the high
-half of an address (0 on every small launch), and accesses to memory that K0 does not make (a race that happens to win).
+Where a block is not proved, launches judge it. They see much data, but few sizes, addresses and paths, so these are not
+left to them: what steers the kernel (a loop bound that is right at the sizes tried, an address that is cut off beyond
+the buffers tried, the border of a mask), carries into the high half of an address (0 on every small launch), values of
+which a selection may take the other one, and accesses to memory that K0 does not make (a race that happens to win).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from asmevo.isa import LaneRow, ScalarRow, effects, names
 from asmevo.program import Line, Program
 from asmevo.program.fences import same_flow
 from asmevo.program.memory import Fence, access, fence
-from asmevo.prove import BlockProof, Prover
+from asmevo.prove import BlockProof, Prover, selects, selects_by_data
 from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
 
 
@@ -58,14 +59,30 @@ def _findings(k0: Program, candidate: Program, proof: BlockProof) -> Iterator[Fi
     before, after = k0.lines[old.first : old.last], candidate.lines[new.first : new.last]
     if not proof.same_branch:
         yield _control(before[-1], f"The branch `{before[-1].instruction}` is decided by other values than in K0")
-    if proof.decides:
-        yield _control(before[-1], f"{names(proof.decides)} may hold another value than in K0 and decides a branch")
-    for line in before:
+    if proof.steers:
+        what = (
+            f"{names(proof.steers)} may hold another value than in K0 and reaches a branch, an address or a selection"
+        )
+        yield _control(before[-1], what)
+    for line in after:
+        if line.id in proof.steered:
+            yield from _steered(line, new=line.id not in k0.position)
+    for index, line in enumerate(before):
+        if line.id in proof.recomputed and selects(line.instruction) and not selects_by_data(before, index):
+            message = f"`{line.instruction}` selects from other values than in K0; launches may show one side only."
+            yield Finding("proof.selection", message, Severity.WARNING, line.id)
         if _adds_carry(line) and (line.id in proof.recomputed or line.id not in candidate.position):
             message = f"The line `{line.instruction}` adds a carry and may get another one, which no launch shows."
             yield Finding("proof.carry", message, Severity.WARNING, line.id)
     for one, other, what in ((after, before, "added"), (before, after, "removed")):
         yield from _unmatched(one, other, what, _touches_memory)
+
+
+def _steered(line: Line, *, new: bool) -> Iterator[Finding]:
+    """Addresses, masks, carries, lanes that launches with a few sizes and small buffers do not tell apart."""
+    how = "is not K0's" if new else "may get another address, mask, carry or lane than in K0"
+    message = f"`{line.instruction}` {how}; launches have few of these, so they show little. A proof would be needed."
+    yield Finding("proof.steering", message, Severity.WARNING, line.id)
 
 
 def _control(line: Line, what: str) -> Finding:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from asmevo.gate.definitions import definition_findings
 from asmevo.gate.matching import align, is_untouched
 from asmevo.gate.order import (
+    ADDED_FENCE,
     deleted_accesses,
     exec_changes,
     fence_changes,
@@ -102,11 +103,13 @@ class StaticBaseline:
         findings = [*shape_findings(self.k0, candidate), *self._compare_blocks(candidate, changed)]
         findings += self._wait_findings(candidate, {number for number, _, _ in changed})
         if any(not self._fences.is_alike(old, new) for _, old, new in changed):
-            findings += self._fences.findings(candidate)
+            new_fences = {f.line for f in findings if f.rule == ADDED_FENCE}
+            findings += [f for f in self._fences.findings(candidate) if f.line not in new_fences]
         hazards = self._hazards.hazards(candidate)
         findings += [_too_close(candidate, h) for h in hazards if self._is_new(h)]
         errors = [f for f in findings if f.severity is Severity.ERROR]
-        notes = [f for f in findings if f.severity is not Severity.ERROR]
+        added = [f for f in findings if f.rule == ADDED_FENCE]
+        notes = [f for f in findings if f.severity is not Severity.ERROR and f.rule != ADDED_FENCE]
         unmatched = {number: tuple(unmatched_accesses(old, new)) for number, old, new in changed}
         facts = {
             "notes": len(notes),
@@ -114,7 +117,7 @@ class StaticBaseline:
             "waits_as_in_k0": len(self._missing),
             "unmatched_blocks": [number for number, found in unmatched.items() if found],
         }
-        unknown = [f for found in unmatched.values() for f in found]
+        unknown = [*added, *(f for found in unmatched.values() for f in found)]
         listed = (*errors, *unknown, *notes[:_NOTES], *_disputed(h for h in hazards if not self._is_new(h)))
         verdict = Verdict.REFUTED if errors else Verdict.UNKNOWN if unknown else Verdict.TESTED
         return Check("static", verdict, listed, facts)
@@ -211,6 +214,8 @@ def discharge(check: Check, proved: frozenset[int]) -> Check:
     """
     blocks = check.facts.get("unmatched_blocks", ())
     if check.verdict is not Verdict.UNKNOWN or not blocks or not proved.issuperset(blocks):
+        return check
+    if any(f.rule == ADDED_FENCE for f in check.findings):
         return check
     findings = tuple(
         replace(f, severity=Severity.NOTE) if f.rule == "order.unmatched_access" else f for f in check.findings

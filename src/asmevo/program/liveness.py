@@ -22,12 +22,12 @@ from asmevo.program.program import Line, Program
 _VECTOR: RegSet = span(VGPR_BASE, UNIT_COUNT - VGPR_BASE)
 _ALL: RegSet = span(0, UNIT_COUNT)
 
-_Pair: TypeAlias = tuple[RegSet, RegSet]
+Pair: TypeAlias = tuple[RegSet, RegSet]
 """(registers needed under this EXEC, registers needed whatever EXEC is here)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """How one line changes the pair, walking backward."""
 
     near: RegSet
@@ -42,14 +42,15 @@ class _Step:
 
 
 @lru_cache(maxsize=1 << 18)
-def _step(instruction: Instruction) -> _Step:
+def step_of(instruction: Instruction) -> Step:
+    """What an instruction does to the pair. Raises `UnsupportedError` for an opcode without a row."""
     known = effects(instruction)
     reads, writes = known.reads, known.writes
     beyond = not known.masked or instruction.encoding.endswith("dpp") or "cross_lane" in known.row.tags
     far = reads if beyond else reads & ~_VECTOR
     kill_far = writes if not known.masked else writes & ~_VECTOR
     widens = writes_exec(instruction) and not narrows_exec(instruction)
-    return _Step(reads & ~far, far, writes, kill_far, widens)
+    return Step(reads & ~far, far, writes, kill_far, widens)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Liveness:
     """Live registers by position in `Program.lines`, for reachable lines. Computed per block, on demand per line."""
 
     program: Program
-    ends: tuple[_Pair, ...]
+    ends: tuple[Pair, ...]
     """For each block, what is needed behind its last line."""
     full: tuple[bool, ...]
     """For each block, whether EXEC is surely all ones at its begin."""
@@ -88,7 +89,7 @@ def liveness(program: Program) -> Liveness:
     blocks = program.blocks
     full = full_at_entry(program)
     transfers = [_transfer(program.lines[b.first : b.last], full[b.number]) for b in blocks]
-    ends: list[_Pair] = [(0, 0)] * len(blocks)
+    ends: list[Pair] = [(0, 0)] * len(blocks)
     predecessors: list[list[int]] = [[] for _ in blocks]
     for b in blocks:
         for s in b.successors:
@@ -112,18 +113,18 @@ def liveness(program: Program) -> Liveness:
 class _Transfer:
     """A block's effect on the pair: distributive, so three masks and two constants describe it."""
 
-    gen: _Pair
-    near_to: _Pair
+    gen: Pair
+    near_to: Pair
     """Where a register of the first set ends up, if it passes."""
     far_to: RegSet
 
-    def apply(self, end: _Pair) -> _Pair:
+    def apply(self, end: Pair) -> Pair:
         near, far = end
         return self.gen[0] | near & self.near_to[0], self.gen[1] | near & self.near_to[1] | far & self.far_to
 
 
 def _transfer(lines: Sequence[Line], full: bool) -> _Transfer:
-    steps = list(zip((_step(line.instruction) for line in lines), full_lines(lines, full), strict=True))
+    steps = list(zip((step_of(line.instruction) for line in lines), full_lines(lines, full), strict=True))
     gen, near, far = (0, 0), (_ALL, 0), (0, _ALL)
     for step, all_on in reversed(steps):
         gen = _back(step, all_on, gen)
@@ -132,7 +133,7 @@ def _transfer(lines: Sequence[Line], full: bool) -> _Transfer:
     return _Transfer(gen, near, far[1])
 
 
-def _back(step: _Step, all_on: bool, pair: _Pair, *, reads: bool = True) -> _Pair:
+def _back(step: Step, all_on: bool, pair: Pair, *, reads: bool = True) -> Pair:
     near, far = pair
     if step.widens:
         near, far = 0, far | near
@@ -143,12 +144,12 @@ def _back(step: _Step, all_on: bool, pair: _Pair, *, reads: bool = True) -> _Pai
     return near, far
 
 
-def _per_line(lines: Sequence[Line], end: _Pair, full: bool) -> list[RegSet]:
+def _per_line(lines: Sequence[Line], end: Pair, full: bool) -> list[RegSet]:
     """Live sets before each line of a block, and after its last."""
     known = full_lines(lines, full)
     live = [end[0] | end[1]]
     for line, all_on in zip(reversed(lines), reversed(known), strict=True):
-        end = _back(_step(line.instruction), all_on, end)
+        end = _back(step_of(line.instruction), all_on, end)
         live.append(end[0] | end[1])
     live.reverse()
     return live

@@ -63,9 +63,10 @@ class Waits:
 
 
 class WaitAnalysis:
-    """Analyses programs; blocks it has seen before cost nothing."""
+    """Analyses programs; blocks it has seen before cost nothing. `cautious` as in `Outstanding`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, cautious: bool = True) -> None:
+        self._cautious = cautious
         self._memo: BlockMemo[tuple[tuple[_Missing, ...], State]] = BlockMemo()
 
     def run(self, program: Program) -> Waits:
@@ -93,11 +94,11 @@ class WaitAnalysis:
         return Waits(program, tuple(states), tuple(ends), tuple(m for block in missing for m in block))
 
     def _block(self, lines: tuple[Line, ...], state: State) -> tuple[tuple[_Missing, ...], State]:
-        return self._memo.get(lines, state, lambda: _scan(lines, state))
+        return self._memo.get(lines, state, lambda: _scan(lines, state, cautious=self._cautious))
 
 
-def _scan(lines: tuple[Line, ...], state: State) -> tuple[tuple[_Missing, ...], State]:
-    account = Outstanding(state)
+def _scan(lines: tuple[Line, ...], state: State, *, cautious: bool) -> tuple[tuple[_Missing, ...], State]:
+    account = Outstanding(state, cautious=cautious)
     missing: list[_Missing] = []
     for line in lines:
         now = facts(line.instruction)

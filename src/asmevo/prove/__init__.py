@@ -1,7 +1,15 @@
 """Equivalence of code windows for every input."""
 
 from asmevo.prove.blocks import BlockProof, Prover
-from asmevo.prove.control import control_registers
+from asmevo.prove.steering import selects, selects_by_data, steering_registers, steering_units
 from asmevo.prove.taint import tainted_lines
 
-__all__ = ["BlockProof", "Prover", "control_registers", "tainted_lines"]
+__all__ = [
+    "BlockProof",
+    "Prover",
+    "selects",
+    "selects_by_data",
+    "steering_registers",
+    "steering_units",
+    "tainted_lines",
+]

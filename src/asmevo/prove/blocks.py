@@ -8,9 +8,9 @@ from asmevo.isa import RegSet, effects, span, units
 from asmevo.isa.registers import EXEC, MODE
 from asmevo.program import Block, Line, Program
 from asmevo.program.liveness import liveness
-from asmevo.prove.control import control_registers
 from asmevo.prove.entry import Facts, entry_facts
 from asmevo.prove.publishing import publishes
+from asmevo.prove.steering import steering_registers
 from asmevo.prove.values import Number, Numbers, State, run, step
 from asmevo.verdict import UnsupportedError
 
@@ -26,8 +26,10 @@ class BlockProof:
     """Memory is written with the same values, by the same operations in the same order."""
     same_branch: bool
     """The branch at the end is decided by the same values in the same way."""
-    decides: RegSet
-    """Those of `differing` whose value reaches the condition of some branch."""
+    steers: RegSet
+    """Those of `differing` whose value reaches a branch, an address, a selection, or whatever else steers."""
+    steered: frozenset[int]
+    """Lines of both sides that may be steered by another value than in K0, or that K0 does not have."""
     recomputed: frozenset[int]
     """Lines of K0 that are kept and may compute something else, from other operands or from other memory."""
     reason: str = ""
@@ -39,8 +41,8 @@ class BlockProof:
 
     @property
     def keeps_control(self) -> bool:
-        """Whether every branch of the kernel goes the way it did, as far as registers of this block decide it."""
-        return self.same_branch and not self.decides and not self.reason
+        """Whether all that steers the kernel is as it was, as far as this block decides it."""
+        return self.same_branch and not (self.steers or self.steered or self.reason)
 
 
 class Prover:
@@ -53,7 +55,7 @@ class Prover:
     def __init__(self, k0: Program) -> None:
         self.k0 = k0
         self._live = liveness(k0)
-        self._control = control_registers(k0)
+        self._steering = steering_registers(k0)
         self._publishes = publishes(k0)
 
     def blocks(self, candidate: Program) -> tuple[BlockProof, ...]:
@@ -90,20 +92,21 @@ class Prover:
         numbers = Numbers()
         begin = self._live.live_in(block.first) | _ALWAYS
         end = self._live.live_out(block.last - 1) | _ALWAYS
-        control = self._control[block.number]
+        steering = self._steering[block.number]
         try:
             old = run(before, State(numbers, publishes=publishing))
             new = run(after, _begin(numbers, facts, begin, dead, publishing))
         except UnsupportedError as error:
             everything = frozenset(line.id for line in before)
-            return BlockProof(block.number, end, False, False, control, everything, str(error))
-        differing = sum(1 << unit for unit in units(end | control) if old.register(unit) != new.register(unit))
+            return BlockProof(block.number, end, False, False, steering, everything, everything, str(error))
+        differing = sum(1 << unit for unit in units(end | steering) if old.register(unit) != new.register(unit))
         return BlockProof(
             block.number,
             differing=differing,
             same_memory=_memories(old) == _memories(new),
             same_branch=old.condition == new.condition,
-            decides=differing & control,
+            steers=differing & steering,
+            steered=frozenset(i for i, by in new.steered.items() if old.steered.get(i) != by),
             recomputed=frozenset(i for i, value in old.results.items() if new.results.get(i, value) != value),
         )
 

@@ -35,6 +35,7 @@ from asmevo.isa.row import HIDDEN
 from asmevo.program import Line
 from asmevo.prove.commuting import commutes
 from asmevo.prove.copies import copied_use
+from asmevo.prove.steering import MASKS, judges_data, steering_units
 from asmevo.verdict import UnsupportedError
 
 Number: TypeAlias = int
@@ -92,6 +93,10 @@ class State:
     """What decides the branch at the end: its mnemonic and the numbers that it reads."""
     results: dict[int, Number] = field(default_factory=dict[int, Number])
     """By line id, what the line computed."""
+    steered: dict[int, tuple[Number, ...]] = field(default_factory=dict[int, "tuple[Number, ...]"])
+    """By line id, what steered the line (see `steering_units`), where something did."""
+    judged: dict[int, Number] = field(default_factory=dict[int, Number])
+    """Units whose mask a comparison of floats made, with the number of the comparison whatever it compares."""
     publishes: bool = True
     """Whether a barrier may make stores of other waves visible in global memory."""
     shared: RegSet = -1
@@ -114,7 +119,17 @@ def run(lines: Iterable[Line], state: State) -> State:
     Raises `UnsupportedError` for an opcode without a row and for what reads the clock or the program counter.
     """
     for line in lines:
+        if steering := steering_units(line.instruction):
+            known = effects(line.instruction)
+            state.steered[line.id] = tuple(
+                state.judged[unit] if unit in state.judged else _read(state, known, unit, lanes=True)
+                for unit in steering
+            )
         value = step(state, line.instruction)
+        for unit in units_of(effects(line.instruction).writes & MASKS):
+            state.judged.pop(unit, None)
+        for unit in units_of(judges_data(line.instruction)):
+            state.judged[unit] = state.numbers.of("judged", line.instruction.mnemonic)
         if value is not None:
             state.results[line.id] = value
     return state
