@@ -204,7 +204,6 @@ def test_seeded_faults_in_waits_barriers_and_exec_are_refused(kernel: Kernel):
     barriers = list(find(program, "s_barrier"))
     execs = [x for x in program.lines if x.id in program.block_of and effects(x.instruction).writes & EXEC]
     edits = [Delete((x.id,)) for x in rng.sample(barriers, min(4, len(barriers)))]
-    edits += [Insert(x.id, "s_barrier") for x in rng.sample(barriers, 2)]
     places = [rng.randrange(b.first, b.last) for b in rng.sample(program.blocks, 4)]
     edits += [Delete((x.id,)) for x in rng.sample(execs, min(4, len(execs)))]
     edits += [Insert(program.lines[i].id, "s_mov_b64 exec, -1") for i in places[:2]]
@@ -213,7 +212,8 @@ def test_seeded_faults_in_waits_barriers_and_exec_are_refused(kernel: Kernel):
         check = kernel.baseline.check(apply_all(program, (edit,)))
         assert check.verdict is Verdict.REFUTED, edit
     at = program.lines[places[0]].id
-    for edit in (Insert(at, "s_setvskip s0, s1"), Insert(at, "v_frobnicate_b32 v0, v1")):
+    barrier = Insert(barriers[0].id, "s_barrier")
+    for edit in (barrier, Insert(at, "s_setvskip s0, s1"), Insert(at, "v_frobnicate_b32 v0, v1")):
         check = kernel.baseline.check(apply_all(program, (edit,)))
         assert not check.verdict.admitted, edit
 

@@ -17,6 +17,7 @@ from asmevo.cli.replace import replace
 from asmevo.cli.resume import resume
 from asmevo.cli.run import run
 from asmevo.cli.show import show
+from asmevo.cli.strength import strength
 from asmevo.cli.verify import verify
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ for verb in (
     compare,
     profile,
     verify,
+    strength,
     optimize,
     resume,
     show,

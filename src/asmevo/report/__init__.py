@@ -10,6 +10,7 @@ from asmevo.report.oddities import oddities
 from asmevo.report.rebuilt import rebuild_facts, rebuild_text
 from asmevo.report.run import counts_text, run_facts, run_text
 from asmevo.report.stepping import comparison_facts, comparison_text, stop_facts, stop_text
+from asmevo.report.strength import strength_text
 from asmevo.report.summary import summary_text
 from asmevo.report.table import figure, table
 
@@ -39,6 +40,7 @@ __all__ = [
     "run_text",
     "stop_facts",
     "stop_text",
+    "strength_text",
     "summary_text",
     "table",
     "time_text",

@@ -1,0 +1,162 @@
+"""The kernels that the gate's benchmark seeds faults into, each with launches that run in no time."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asmevo.codeobject import CodeObject
+from asmevo.gate.strength import spread
+from asmevo.launch import Buffer, Field, Integers, Launch, Random, load_launches
+from asmevo.launch.recipes import BlockScaledGemm, FmoeStage1
+from asmevo.verdict import EnvironmentError_
+from benchmarks.generated import clang
+from benchmarks.objects import FP8_GEMM_FOLDER, fmoe_stage1
+from benchmarks.wheels import AITER, ROOT, fetch_wheel
+
+TARGET = "gfx942"
+SOURCE = Path(__file__).with_name("gate_kernels.c")
+_OPTIONS = ("-O1", "-O3")
+_ELEMENTS = 192
+_TILES = ((16, 64), (32, 128), (64, 64))
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A kernel and the launches that judge it."""
+
+    name: str
+    made_by: str
+    """`aiter`, `triton` or `clang`."""
+    data: bytes
+    launches: tuple[Launch, ...]
+
+
+def subjects() -> Iterator[Subject]:
+    """All kernels, those of the project first. Sources that are not installed are left out."""
+    yield from _examples()
+    yield from _compiled()
+    yield from _tiles()
+    yield from _wheel()
+
+
+def _examples() -> Iterator[Subject]:
+    quick = {"tile", "special", "integers", "ragged"}
+    (path,) = FP8_GEMM_FOLDER.glob("*.hsaco")
+    launches = tuple(x for x in load_launches(FP8_GEMM_FOLDER / "launches") if x.name in quick)
+    yield Subject("fp8_gemm", "triton", path.read_bytes(), launches)
+    path = fmoe_stage1()
+    quick = {"one_token", "ragged", "integers"}
+    launches = tuple(x for x in load_launches(ROOT / "examples" / "fmoe_stage1" / "launches") if x.name in quick)
+    yield Subject(path.name, "aiter", path.read_bytes(), launches)
+
+
+def _compiled() -> Iterator[Subject]:
+    """Every kernel of `gate_kernels.c`, compiled with several options."""
+    compiler = clang()
+    if compiler is None:
+        return
+    for option in _OPTIONS:
+        data = compiled(compiler, option)
+        for kernel in CodeObject.parse(data, "gate_kernels.c").kernels:
+            launches = tuple(_launch(kernel.name, size) for size in (_ELEMENTS, _ELEMENTS - 29))
+            yield Subject(f"{kernel.name} {option}", "clang", data, launches)
+
+
+def _launch(kernel: str, size: int) -> Launch:
+    """Buffers `a` and `b` of floats and `n` of small integers in, `out` out, and a number of elements."""
+    inputs: Sequence[tuple[str, str, Any]] = (
+        ("a", "float32", Random(1, "normal", high=4.0)),
+        ("b", "float32", Random(2, "normal", high=4.0)),
+        ("k", "int32", Integers(3, 1, 9)),
+    )
+    return Launch(
+        name=f"{size} elements",
+        kernel=kernel,
+        grid=(3, 1, 1),
+        block=(64, 1, 1),
+        kernarg=(
+            *(Field(name, 8 * at, buffer=name) for at, name in enumerate(("out", "a", "b", "k"))),
+            Field("n", 32, value=size),
+        ),
+        buffers=(
+            Buffer("out", "out", "float32", (_ELEMENTS,), red_zone=512),
+            *(Buffer(name, "in", kind, (_ELEMENTS,), fill, red_zone=512) for name, kind, fill in inputs),
+        ),
+    )
+
+
+def compiled(compiler: Path, option: str) -> bytes:
+    """The object of `gate_kernels.c`. Raises `EnvironmentError_` when the compiler fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "k.co")
+        fixed = ("-x", "c", "--target=amdgcn-amd-amdhsa", f"-mcpu={TARGET}", "-nogpulib", "-Wno-everything")
+        command = [str(compiler), *fixed, option, "-o", str(out), str(SOURCE)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise EnvironmentError_(f"{compiler} failed: {done.stderr.strip()[:200]}; check clang-22.")
+        return out.read_bytes()
+
+
+_TRITON = """
+import sys
+sys.path.insert(0, "examples/fp8_gemm")
+import build
+for m, n in {tiles}:
+    build.CONSTANTS |= {{"BLOCK_M": m, "BLOCK_N": n}}
+    with open(f"{{sys.argv[1]}}/{{m}}x{{n}}.hsaco", "wb") as out:
+        kernel = build.compile_kernel()
+        out.write(kernel.asm["hsaco"])
+    with open(f"{{sys.argv[1]}}/{{m}}x{{n}}.txt", "w") as out:
+        out.write(f"{{32 * 2 * kernel.metadata.num_warps}} {{kernel.metadata.shared}}")
+"""
+
+
+def _tiles() -> Iterator[Subject]:
+    """The example's GEMM, compiled by Triton for other tiles, where Triton is installed."""
+    if importlib.util.find_spec("triton") is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        code = _TRITON.format(tiles=_TILES)
+        done = subprocess.run([sys.executable, "-c", code, folder], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise EnvironmentError_(f"Triton failed: {done.stderr.strip()[-200:]}; install triton==3.9.0.")
+        for m, n in _TILES:
+            path = Path(folder, f"{m}x{n}.hsaco")
+            threads, lds = map(int, path.with_suffix(".txt").read_text().split())
+            shape = {"block_m": m, "block_n": n, "threads": threads, "lds": lds}
+            sizes = ({"m": m, "n": n, "k": 128}, {"m": m + 3, "n": n, "k": 384})
+            recipes = [BlockScaledGemm(**size, **shape, seed=4) for size in sizes]
+            launches = tuple(r.launch(f"{size['m']}x{size['k']}") for r, size in zip(recipes, sizes, strict=True))
+            yield Subject(f"triton {m}x{n}", "triton", path.read_bytes(), launches)
+
+
+_FMOE = re.compile(r".*/gfx942/fmoe_2stages/fmoe_stage1_bf16_pertokenFp8_g1u1_(\d+)x(\d+)_.*\.co")
+_FAMILY = 6
+"""Tiles of the family that are taken."""
+
+
+def _wheel() -> Iterator[Subject]:
+    """AMD's kernels of the family that has a recipe, with other tiles than the example's."""
+    with zipfile.ZipFile(fetch_wheel(AITER)) as archive:
+        tiles: dict[tuple[int, int], str] = {}
+        for name in sorted(archive.namelist()):
+            if (found := _FMOE.fullmatch(name)) and Path(name).name != fmoe_stage1().name:
+                tiles.setdefault((int(found[1]), int(found[2])), name)
+        chosen = spread(sorted(tiles.items(), key=lambda item: item[0][0] * item[0][1]), _FAMILY)
+        for (tile_m, tile_n), name in chosen:
+            yield Subject(Path(name).name, "aiter", archive.read(name), _routed(tile_m, tile_n))
+
+
+def _routed(tile_m: int, tile_n: int) -> tuple[Launch, ...]:
+    sizes = {"tokens": 9, "experts": 3, "topk": 2, "dim": 256, "inter": tile_n}
+    recipe = FmoeStage1(**sizes, seed=5, tile_m=tile_m, tile_n=tile_n)
+    return (recipe.launch("nine tokens"),)
