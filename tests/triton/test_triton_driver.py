@@ -123,7 +123,7 @@ def test_a_tensor_without_elements_and_an_empty_grid_launch_nothing() -> None:
 
 
 def test_threads_give_the_same_and_atomics_take_one() -> None:
-    engine = asmevo.triton.install().engine
+    engine = asmevo.triton.engine()
     x, out = floats(5000), [np.zeros(5000, np.float32) for _ in range(2)]
     for threads, result in zip((1, 3), out, strict=True):
         with pytest.MonkeyPatch.context() as patch:
@@ -171,7 +171,7 @@ def test_a_kernel_that_hangs_ends() -> None:
         kernels.spin[(1,)](Array(np.zeros(1, np.int32)))
     x, out = floats(64), np.zeros(64, np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asmevo.triton.install().engine, "limits", Limits(10))
+        patch.setattr(asmevo.triton.engine(), "limits", Limits(10))
         with pytest.raises(LaunchFault, match="more instructions"):
             add(x, x, out)
     assert not out.any()
@@ -246,3 +246,20 @@ def test_properties_are_those_of_the_chip() -> None:
     assert (target.backend, target.arch, target.warp_size) == ("hip", "gfx942", 64)
     assert (properties["multiprocessor_count"], properties["max_shared_mem"]) == (304, 65536)
     assert triton.testing.get_dram_gbps(0) == pytest.approx(driver.engine.chip.hbm_bytes_per_s / 1e9, rel=1e-6)
+
+
+# --- checked launches
+def test_checked_launches_accept_what_is_right_and_find_a_read_past_a_buffer() -> None:
+    x, short, out = floats(256), floats(200), np.zeros(256, np.float32)
+    add(x, short, out)  # the read past the end hits memory that belongs to nobody, which goes unseen
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asmevo.triton.engine(), "checked", True)
+        add(x, x, out)
+        assert np.array_equal(out, x + x)
+        c = np.zeros((32, 32), np.float32)
+        a = rng().integers(-3, 4, (32, 32)).astype(np.float16)
+        kernels.matmul[(1, 1)](Array(a), Array(a), Array(c), 32, 32, 32, BM=32, BN=32, BK=32)
+        assert np.array_equal(c, a.astype(np.float32) @ a.astype(np.float32))
+        with pytest.raises(LaunchFault, match="none of the buffers") as caught:
+            add(x, short, out)
+        assert caught.value.source.startswith("triton_kernels.py:")

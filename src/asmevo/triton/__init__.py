@@ -6,11 +6,11 @@ what hardware would stop at. Autotuning and `triton.testing.do_bench` use modell
 takes numpy arrays wrapped into `Array`.
 """
 
+from asmevo.triton.account import Statistics
 from asmevo.triton.array import Array
 from asmevo.triton.faults import LaunchFault
-from asmevo.triton.install import install, launches, statistics
-from asmevo.triton.statistics import Statistics
+from asmevo.triton.installation import engine, install, launches, statistics
 
-__all__ = ["Array", "LaunchFault", "Statistics", "install", "launches", "statistics"]
+__all__ = ["Array", "LaunchFault", "Statistics", "engine", "install", "launches", "statistics"]
 
 install()

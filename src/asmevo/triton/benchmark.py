@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from asmevo.triton.engine import Engine
+from asmevo.triton.execution import Engine
 from asmevo.verdict import UsageError
 
 

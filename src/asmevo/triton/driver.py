@@ -13,7 +13,7 @@ from asmevo.isa.limits import limits_of
 from asmevo.triton import upstream
 from asmevo.triton.array import Array
 from asmevo.triton.benchmark import benchmark
-from asmevo.triton.engine import Engine, LoadedKernel
+from asmevo.triton.execution import Engine, LoadedKernel
 from asmevo.triton.launcher import Launcher
 from asmevo.verdict import UnsupportedError
 

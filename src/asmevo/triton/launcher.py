@@ -6,7 +6,7 @@ from typing import Any
 
 from asmevo.triton import upstream
 from asmevo.triton.arguments import launch_of
-from asmevo.triton.engine import Engine, LoadedKernel
+from asmevo.triton.execution import Engine, LoadedKernel
 
 
 class Launcher:

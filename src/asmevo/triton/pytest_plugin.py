@@ -67,6 +67,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="start no test after this time; the rest counts as not run",
     )
+    group.addoption("--asmevo-checked", action="store_true", help="run launches checked: races, waits, bounds (slower)")
     group.addoption("--asmevo-json", metavar="FILE", help="write the counts of each file there")
 
 
@@ -83,6 +84,7 @@ class SimulatedChip:
         self._exempt: list[str] = option("--asmevo-no-launch")
         self._json: str | None = option("--asmevo-json")
         self._seconds: float | None = option("--asmevo-seconds")
+        asmevo.triton.engine().checked = option("--asmevo-checked")
         self._started = time.monotonic()
         self._files: dict[str, _Counts] = {}
         self._idle: list[str] = []
@@ -199,7 +201,7 @@ def _torch() -> Any:
 
 def _device_properties(device: Any = None) -> SimpleNamespace:
     """What torch says of a GPU, for the chip behind the CPU's tensors. The memory is the host's: images lie there."""
-    chip = asmevo.triton.install().engine.chip
+    chip = asmevo.triton.engine().chip
     return SimpleNamespace(
         name=chip.name,
         gcnArchName=chip.target,

@@ -15,12 +15,12 @@ from asmevo.device.simulated import modelled
 from asmevo.isa import MemoryRow, Space, row_of
 from asmevo.launch import MemoryImage, build_image
 from asmevo.program import recover
-from asmevo.sim import BlockCache, Executable, Execution, Limits, execute
+from asmevo.sim import BlockCache, Checking, Executable, Execution, Limits, execute
 from asmevo.timing import chip
+from asmevo.triton.account import Statistics
 from asmevo.triton.arguments import HostLaunch
 from asmevo.triton.faults import LaunchFault
 from asmevo.triton.source import source_line
-from asmevo.triton.statistics import Statistics
 
 _HOST_CALL = "hidden_hostcall_buffer"
 """The argument of kernels that ask the host to print; null here."""
@@ -44,8 +44,11 @@ class Engine:
     """The simulated chip behind the driver. Launches run one after the other, whatever thread they come from.
 
     `threads` is the number of threads for kernels whose result does not depend on it; None takes all cores. A wave
-    that executes more than `instructions` has hung.
+    that executes more than `instructions` has hung. With `checked` launches run checked, which is slower: whatever is
+    found of races, missing waits, undefined values and accesses outside of buffers is a fault.
     """
+
+    checked: bool = False
 
     def __init__(
         self, chip_name: str = "mi300x", threads: int | None = None, instructions: int = 2_000_000_000
@@ -96,7 +99,10 @@ class Engine:
                 self.statistics = self.statistics.timed()
                 return
             threads = 1 if loaded.ordered else self.threads
-            done = execute(loaded.executable, given.launch, image, limits=self.limits, threads=threads)
+            checking = Checking.of(image) if self.checked else None
+            done = execute(
+                loaded.executable, given.launch, image, limits=self.limits, threads=threads, checking=checking
+            )
             _judge(done, loaded, image)
             for placement, storage in zip(image.placements, given.storages, strict=True):
                 storage.take_back(image.bytes_at(placement.address, placement.size))
@@ -131,5 +137,9 @@ def _judge(done: Execution, loaded: LoadedKernel, image: MemoryImage) -> None:
         raise LaunchFault(name, done.fault.message, done.fault)
     if done.status != "done":
         raise LaunchFault(name, "A wave executed more instructions than it may; the kernel hangs, or needs more.")
+    if done.findings:
+        first = done.findings[0]
+        more = f" There are {len(done.findings) - 1} findings more." if len(done.findings) > 1 else ""
+        raise LaunchFault(name, f"{first.message}{more}", first, source_line(loaded.executable, first))
     if overrun := image.overrun():
         raise LaunchFault(name, f"It wrote beyond its buffers: {overrun}.")

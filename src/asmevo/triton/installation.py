@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING
 
-from asmevo.triton.statistics import Statistics
+from asmevo.triton.account import Statistics
 from asmevo.verdict import EnvironmentError_
 
+if TYPE_CHECKING:
+    from asmevo.triton.driver import SimDriver
+    from asmevo.triton.execution import Engine
+
 RELEASE = "3.9"
-_installed: list[Any] = []
+_installed: list[SimDriver] = []
 
 
-def install() -> Any:
+def install() -> SimDriver:
     """Make the simulated MI300X Triton's device and return its driver; the same one every time.
 
     `triton.testing.do_bench` and its CUDA-graph form give modelled time from then on. Raises `EnvironmentError_` when
@@ -24,7 +28,7 @@ def install() -> Any:
         from asmevo.triton import upstream
         from asmevo.triton.benchmark import benchmark
         from asmevo.triton.driver import SimDriver
-        from asmevo.triton.engine import Engine
+        from asmevo.triton.execution import Engine
 
         made = SimDriver(Engine())
         upstream.driver.set_active(made)
@@ -44,9 +48,14 @@ def _check_release() -> None:
         raise EnvironmentError_(f"The driver is made for Triton {RELEASE} and {have}; pip install 'asmevo[triton]'.")
 
 
+def engine() -> Engine:
+    """The simulated chip: `threads`, `limits` and `checked` may be set."""
+    return install().engine
+
+
 def statistics() -> Statistics:
     """What ran on the simulated chip since the driver was installed."""
-    return install().engine.statistics
+    return engine().statistics
 
 
 def launches() -> int:
