@@ -119,7 +119,7 @@ def run(file: TestFile, folder: Path, seconds: float, *, bf16: bool) -> dict[str
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=2 * seconds + 60,
+                timeout=seconds + 600,
                 check=False,
             )
             facts = json.loads(counts.read_text()) if counts.exists() else {}

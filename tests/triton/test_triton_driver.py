@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +248,15 @@ def test_properties_are_those_of_the_chip() -> None:
     assert (target.backend, target.arch, target.warp_size) == ("hip", "gfx942", 64)
     assert (properties["multiprocessor_count"], properties["max_shared_mem"]) == (304, 65536)
     assert triton.testing.get_dram_gbps(0) == pytest.approx(driver.engine.chip.hbm_bytes_per_s / 1e9, rel=1e-6)
+
+
+def test_the_example_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "triton.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "example.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path("example.py")
+    assert (tmp_path / "add.hsaco").read_bytes().startswith(b"\x7fELF")
 
 
 # --- checked launches
