@@ -4,13 +4,14 @@
 
 Runs every object of the `amd-aiter` wheel that has a recipe (or those in `--folder`, for families the wheel lacks) at
 the sizes of `asmevo.launch.for_object`: stage 1 at `ragged`, five objects of each variant at all three; the others at
-all three. Waves take turns after a few instructions, as they do on a compute unit; `ragged` is run a second time with
-each wave going as far as it can, and an object whose result is wrong then depends on an order that nothing in its code
-enforces. `--each` limits the objects of a family, `--family` the families to those whose name contains the text.
+all three. Waves take turns after a few instructions, as they do on a compute unit; where that is too coarse, after each
+instruction. `ragged` is run a second time with each wave going as far as it can, and an object whose result is wrong
+then depends on an order that nothing in its code enforces. `--each` limits the objects of a family, `--family` the
+families to those whose name contains the text.
 
 JSON: `families`, for each its `family`, `objects`, `runs`, `agreeing`, `worst` (largest share of a bound that a result
-took up), `worst_object`, `order_dependent` (objects), `cpu_seconds` (compilation included); and `disagreements`. Exit
-code 1 when a result disagrees or a launch does not end.
+took up), `worst_object`, `order_dependent` (objects), `lockstep` (runs that needed turns of one instruction),
+`cpu_seconds` (compilation included); and `disagreements`. Exit code 1 when a result disagrees or a launch does not end.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from asmevo.codeobject import CodeObject
-from asmevo.launch import FmoeOneStage, FmoeStage1, Launch, Recipe, build_image, for_object
+from asmevo.launch import FmoeOneStage, FmoeOneStageWide, FmoeStage1, Launch, Recipe, build_image, for_object
 from asmevo.program import recover
 from asmevo.sim import BlockCache, Executable, Limits, execute
 from asmevo.verdict import AsmEvoError, InputError, UnsupportedError
@@ -51,6 +52,7 @@ class Family:
     worst: float = 0.0
     worst_object: str = ""
     order_dependent: list[str] = field(default_factory=list)
+    lockstep: list[str] = field(default_factory=list)
     cpu_seconds: float = 0.0
 
     def add(self, name: str, used: float | None) -> None:
@@ -78,7 +80,8 @@ def family_of(recipe: Recipe) -> str:
     if isinstance(recipe, FmoeStage1):
         return " ".join(("stage 1", recipe.scaling, recipe.dtype, *(["weighted"] if recipe.doweight else [])))
     if isinstance(recipe, FmoeOneStage):
-        return " ".join(("one stage", recipe.scaling, recipe.activation))
+        wide = ["bf16 in"] if isinstance(recipe, FmoeOneStageWide) else []
+        return " ".join(("one stage", recipe.scaling, recipe.activation, *wide))
     return recipe.name.partition(".")[2].replace("_", " ")
 
 
@@ -115,6 +118,9 @@ def measure(family: Family, name: str, obj: CodeObject, launches: list[Launch], 
     agrees = True
     for launch in launches:
         used = share_of_bounds(executable, launch, obj, TURN)
+        if used is not None and used > 1:
+            used = share_of_bounds(Executable.build(executable.program, cache, single=True), launch, obj, 1)
+            family.lockstep.append(f"{name} {launch.name}")
         family.add(f"{name} {launch.name}", used)
         agrees &= used is not None and used <= 1
         if launch.name == "ragged":

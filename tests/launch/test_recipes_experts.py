@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from asmevo.launch import FmoeOneStage, FmoeStage1
+from asmevo.launch import FmoeOneStage, FmoeOneStageWide, FmoeStage1
 from asmevo.launch.recipes.experts import activated
 from asmevo.launch.recipes.numbers import quantised
 from asmevo.launch.recipes.weights import shuffle_weights, unshuffle_weights
@@ -137,6 +137,42 @@ def test_one_stage_by_a_loop(variant):
     assert np.allclose(want, expected.values[:, columns], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("sort", ["host", "none", "kernel"])
+def test_one_stage_of_bf16_by_dense_matrices(sort):
+    """Every expert's matrices at full size; X quantised in runs of 128 columns, as h is."""
+    recipe = FmoeOneStageWide(
+        tokens=5, experts=3, topk=2, dim=512, inter=128, tile_n=128, sort=sort, persistent=8 if sort == "kernel" else 0
+    )
+    arrays, (expected,) = recipe.inputs(), recipe.expectations()
+
+    def requantised(rows):
+        runs = rows.reshape(len(rows), -1, 128).astype(np.float32)
+        unit = np.float32(240) * (np.float32(1) / np.abs(runs).max(axis=2, keepdims=True))
+        codes = (runs * unit).astype(FP8).astype(np.float64)
+        return (codes * (np.abs(rows.reshape(runs.shape)).max(axis=2, keepdims=True) / 240)).reshape(rows.shape)
+
+    def dense(key, k):
+        flat = [real(unshuffle_weights(codes, k)) for codes in arrays[key]]
+        return [
+            w * np.kron(s.astype(float), np.ones((128, 128))) for w, s in zip(flat, arrays[f"{key}_scale"], strict=True)
+        ]
+
+    x = requantised(arrays["x"].view(ml_dtypes.bfloat16).astype(np.float64))
+    want = np.zeros((5, 512))
+    for gate_up, down, expert in zip(dense("gu", 512), dense("d", 128), range(3), strict=True):
+        both = x @ gate_up.T
+        h = requantised(both[:, :128] / (1 + np.exp(-both[:, :128])) * both[:, 128:])
+        share = np.where(recipe.chosen() == expert, recipe.routing_weights(), 0).sum(axis=1)
+        want += (h @ down.T) * share[:, None]
+    assert np.allclose(want, expected.values, rtol=1e-6, atol=1e-6)
+    launch = recipe.launch("t")
+    fields = {f.name: f for f in launch.kernarg}
+    assert fields["Xs"].value == 1024 and fields["XQ"].value == 0 and fields["XQ"].type == "u64"
+    assert launch.grid == {"host": (1, recipe.blocks, 1), "none": (1, 2, 5), "kernel": (8, 1, 1)}[sort]
+    assert launch.buffer("o").size == 5 * 512 * 2 + (0 if sort == "host" else 8)
+    assert launch.buffer("sorted_ids").shape == ((5, 2) if sort != "host" else (recipe.blocks * 16,))
+
+
 def test_one_stage_launch():
     plain = FmoeOneStage(tokens=4, experts=3, topk=2, dim=256, inter=512, tile_n=256)
     assert plain.launch("t").grid == (2, plain.blocks, 1)
@@ -235,3 +271,19 @@ def test_arguments_outside_of_one_stage(case):
     change, words = BAD_ONE_STAGE[case]
     with pytest.raises(InputError, match=words):
         FmoeOneStage(**({"tokens": 4, "experts": 2, "topk": 1, "dim": 256, "inter": 256} | change))
+
+
+BAD_WIDE = {
+    "dim": ({"dim": 256}, "dim=256"),
+    "sort": ({"sort": "later"}, "'later'"),
+    "scaling": ({"scaling": "token"}, "'token'"),
+    "dtype": ({"dtype": "int8"}, "'int8'"),
+    "sorting alone": ({"sort": "kernel"}, "persistent"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_WIDE)
+def test_arguments_outside_of_one_stage_of_bf16(case):
+    change, words = BAD_WIDE[case]
+    with pytest.raises(InputError, match=words):
+        FmoeOneStageWide(**({"tokens": 4, "experts": 2, "topk": 1, "dim": 512, "inter": 256} | change))

@@ -45,6 +45,12 @@ ARGUMENTS = {
     "fmoe_bf16_pertokenInt8_g1u1_tkw1_silu_1tg_32x128": ("aiter.fmoe_one_stage", {"dtype": "fp8", "doweight": True}),
     "fmoe_bf16_pertokenFp8_g1u1_gelu_1tg_32x192": ("aiter.fmoe_one_stage", {"activation": "gelu"}),
     "fmoe_fp8_blockscale_g1u1_subGU_256": ("aiter.fmoe_one_stage", {"tile_n": 256, "scaling": "block"}),
+    "fmoe_bf16_a16_blockscaleFp8_g1u1_vs_silu_1tg_16x256": ("aiter.fmoe_one_stage_a16", {"sort": "host", "tile_m": 16}),
+    "fmoe_bf16_a16_blockscaleFp8_g1u1_vs_silu_1tg_16x128_flat_pf3": ("aiter.fmoe_one_stage_a16", {"sort": "none"}),
+    "fmoe_bf16_a16_blockscaleFp8_g1u1_vs_silu_1tg_emsort_16x128_pf3": (
+        "aiter.fmoe_one_stage_a16",
+        {"sort": "kernel", "persistent": 8},
+    ),
     "bf16gemm_outf32_tn_48x64_pf3": ("aiter.bf16_gemm", {"tile_m": 48, "out": "float32"}),
     "bf16gemm_fp32bf16_tn_32x64_bshuffle_splitk_clean": ("aiter.bf16_gemm", {"shuffled": True, "semaphores": True}),
     "I8gemm_bf16_perTokenI8_BpreShuffle_112x256": ("aiter.int8_gemm", {"tile_n": 256, "ks": 1}),
@@ -83,7 +89,6 @@ def test_older_generations(kernel):
     [
         "fmoe_bf16_pertokenFp8_g1u1_vs_multix_silu_1tg_32x128",
         "fmoe_bf16_pertokenInt8_g1u1_vs_smf_silu_1tg_1tg_32x256",
-        "fmoe_bf16_a16_blockscaleFp8_g1u1_vs_silu_1tg_16x256",
         "fmoe_int8_g1u0_subGU_128",
         "fmoe_fp16_pertokenFp8_g1u1_silu_1tg_32x128",
         "fmoe_bf16_noquantBf16_g1u0_vs_atm_inlv_silu_1tg_32x512",

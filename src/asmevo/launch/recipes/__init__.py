@@ -12,6 +12,7 @@ from asmevo.launch.recipes.bf16_gemm import Bf16Gemm
 from asmevo.launch.recipes.block_scaled_gemm import BlockScaledGemm
 from asmevo.launch.recipes.fmoe_one_stage import FmoeOneStage
 from asmevo.launch.recipes.fmoe_stage1 import FmoeStage1
+from asmevo.launch.recipes.fmoe_wide import FmoeOneStageWide
 from asmevo.launch.recipes.objects import for_object
 from asmevo.launch.recipes.quantised_gemm import Fp8BlockGemm, Int8Gemm
 from asmevo.launch.table import Table
@@ -26,6 +27,7 @@ __all__ = [
     "Comparison",
     "Expectation",
     "FmoeOneStage",
+    "FmoeOneStageWide",
     "FmoeStage1",
     "Fp8BlockGemm",
     "Int8Gemm",
@@ -36,7 +38,16 @@ __all__ = [
 
 RECIPES: dict[str, type[Recipe]] = {
     cls.name: cls
-    for cls in (FmoeStage1, FmoeOneStage, Bf16Gemm, Int8Gemm, Fp8BlockGemm, AttentionForward, BlockScaledGemm)
+    for cls in (
+        FmoeStage1,
+        FmoeOneStage,
+        FmoeOneStageWide,
+        Bf16Gemm,
+        Int8Gemm,
+        Fp8BlockGemm,
+        AttentionForward,
+        BlockScaledGemm,
+    )
 }
 
 

@@ -97,7 +97,8 @@ class Expectation:
         if self.as_bf16:
             got_codes, fmt = encode_bf16(fmt.decode(got_codes)), format_of("bf16")
         want_codes = self.codes_in(fmt)
-        got, want = fmt.decode(got_codes).astype(np.float64), fmt.decode(want_codes).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # signalling NaN
+            got, want = fmt.decode(got_codes).astype(np.float64), fmt.decode(want_codes).astype(np.float64)
         same: NDArray[np.bool_] = (got_codes == want_codes) | (np.isnan(got) & np.isnan(want))
         error = _distance(got, want, same)
         exact = float(np.mean(same)) if same.size else 1.0

@@ -98,13 +98,17 @@ class GatedExperts(RoutedRecipe):
 
     def gate_up(self, arrays: Mapping[str, Array], expert: int, tokens: Array) -> NDArray[np.float64]:
         """Gate and up before the activation, [len(tokens), 2 inter]."""
-        x = values_of(arrays["x"][tokens], self.dtype)
         w = values_of(unshuffle_weights(arrays["gu"][expert], self.dim), self.dtype)
-        x_scale, w_scale = arrays["x_scale"].astype(np.float64), arrays["gu_scale"][expert].astype(np.float64)
+        scale = arrays["gu_scale"][expert].astype(np.float64)
+        w *= scale[:, None] if self.scaling == "token" else spread(scale, 2 * self.inter, self.dim)
+        return self.rows_of_x(arrays, tokens) @ w.T
+
+    def rows_of_x(self, arrays: Mapping[str, Array], tokens: Array) -> NDArray[np.float64]:
+        """What the kernel multiplies for these tokens, scaled, [len(tokens), dim]."""
+        x, scale = values_of(arrays["x"][tokens], self.dtype), arrays["x_scale"].astype(np.float64)
         if self.scaling == "token":
-            return (x * x_scale[tokens, None]) @ (w * w_scale[:, None]).T
-        x *= np.repeat(x_scale[:, tokens].T, SCALE_BLOCK, axis=1)
-        return x @ (w * spread(w_scale, 2 * self.inter, self.dim)).T
+            return x * scale[tokens, None]
+        return x * np.repeat(scale[:, tokens].T, SCALE_BLOCK, axis=1)
 
     def hidden(self, arrays: Mapping[str, Array], expert: int, tokens: Array, slots: Array) -> NDArray[np.float64]:
         """h of an expert's tokens, [len(tokens), inter]."""

@@ -12,6 +12,7 @@ from asmevo.launch.recipes.base import Recipe
 from asmevo.launch.recipes.bf16_gemm import Bf16Gemm
 from asmevo.launch.recipes.fmoe_one_stage import FmoeOneStage
 from asmevo.launch.recipes.fmoe_stage1 import FmoeStage1
+from asmevo.launch.recipes.fmoe_wide import FmoeOneStageWide
 from asmevo.launch.recipes.quantised_gemm import Fp8BlockGemm, Int8Gemm
 from asmevo.launch.values import Launch
 from asmevo.verdict import InputError, UnsupportedError
@@ -79,6 +80,14 @@ def _one_stage(name: str, kernel: Kernel) -> Iterator[Recipe]:
         yield FmoeOneStage(**common, **size)
 
 
+def _one_stage_wide(name: str, kernel: Kernel) -> Iterator[Recipe]:
+    m, n = tile_of(name)
+    sort = "none" if "_flat" in name else "kernel" if "_emsort" in name else "host"
+    persistent = 8 if sort == "kernel" or "_ps" in name else 0
+    for size in _expert_sizes(n, (512, 1024, 512)):
+        yield FmoeOneStageWide(tile_m=m, tile_n=n, sort=sort, persistent=persistent, **size)
+
+
 def _expert_sizes(tile_n: int, dims: tuple[int, int, int]) -> Iterator[Arguments]:
     yield {"tokens": 1, "experts": 1, "topk": 1, "dim": dims[0], "inter": tile_n}
     yield {"tokens": 37, "experts": 3, "topk": 2, "dim": dims[1], "inter": tile_n, "seed": 1}
@@ -127,6 +136,7 @@ def _attention(name: str, kernel: Kernel) -> Iterator[Recipe]:
 _ROUTED = r"(multix|smf|atm|opt|a16|psx|flat|emsort|noquant)"
 _FAMILIES: tuple[tuple[str, Callable[[str, Kernel], Iterator[Recipe]]], ...] = (
     (r"fmoe_stage1_bf16_pertoken(Fp8|Int8)(_blockscale|_doweight)?_g1u1_\d+x\d+\w*", _stage1),
+    (r"fmoe_bf16_a16_blockscaleFp8_g1u1_vs_silu_1tg_\w*16x(128|256)\w*", _one_stage_wide),
     (rf"fmoe_(?!.*_{_ROUTED}_)bf16_(pertoken(Fp8|Int8)|blockscaleFp8)_g1u1_\w+_\d+x\d+", _one_stage),
     (r"fmoe_(fp8_blockscale|fp8|int8)_g1u1_(novs_)?subGU_\d+(_silu|_gelu)?(_tkw1)?(_ps)?", _one_stage),
     (r"bf16gemm_(outf32|fp32bf16)_tn_\d+x64\w*", _bf16_gemm),
