@@ -31,7 +31,7 @@ def test_the_softmax_agrees_with_numpy(cache: BlockCache) -> None:
     rowwise = emulator.Subject(program, emulator.softmax(3), cache)
     rowwise.run()
     emulator.check_softmax(rowwise)
-    assert 1 < emulator.checked_slowdown({"softmax": rowwise}) < 100
+    assert 0 < emulator.checked_slowdown({"softmax": rowwise}) < 100
 
 
 def test_the_mix_executes_its_loop(cache: BlockCache) -> None:

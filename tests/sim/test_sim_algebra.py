@@ -19,7 +19,7 @@ from asmevo.sim.forms import type_bits
 from asmevo.sim.ir import Module, Value
 from asmevo.sim.lanes import LaneAlgebra
 from asmevo.sim.layout import FULL, PARTIAL, SKIP
-from asmevo.sim.native import Compiler, Host, Library, linker
+from asmevo.sim.native import Compiler, Effort, Host, Library, linker
 from asmevo.sim.options import FloatRules, Options
 from asmevo.sim.runtime import core_module
 from asmevo.sim.runtime.matrix import Shape, product_module
@@ -81,7 +81,7 @@ def module() -> Module:
 
 @cache
 def library() -> Library:
-    text = Compiler(Host.this()).compile(module().text, optimise=False)
+    text = Compiler(Host.this()).compile(module().text, Effort.QUICK)
     imports = {name: block_cache().function(name).address for name in module().imports}
     return linker().load([text], [f"row_{n}" for n in ROWS], imports)
 
@@ -168,7 +168,7 @@ def is_arm_object(data: bytes) -> bool:
 
 
 def test_every_row_compiles_for_aarch64() -> None:
-    assert is_arm_object(Compiler(ARM).compile(module().text, optimise=False))
+    assert is_arm_object(Compiler(ARM).compile(module().text, Effort.QUICK))
 
 
 def test_runtime_and_blocks_compile_for_aarch64() -> None:
@@ -187,4 +187,4 @@ def test_runtime_and_blocks_compile_for_aarch64() -> None:
     options = Options(FloatRules(denorm_f32=0), 3)
     modules += [block_module(instructions, [0] * len(code), variant, options) for variant in (FULL, PARTIAL, SKIP)]
     for made in modules:
-        assert is_arm_object(compiler.compile(made.text, optimise=False))
+        assert is_arm_object(compiler.compile(made.text, Effort.QUICK))

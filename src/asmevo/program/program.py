@@ -31,6 +31,7 @@ COMPUTED_JUMPS = frozenset(r.name for r in rows().values() if isinstance(r, Cont
 
 Those that are spelled out have no row; some are of targets that no row is made for.
 """
+_KINDS = {row.name: row.kind for row in rows().values() if isinstance(row, ControlRow)}
 _LEAVES = frozenset({"branch", "endpgm", "setpc"})
 """Kinds of control instructions that never go on with the next line."""
 
@@ -172,8 +173,7 @@ class Program:
 
 def control_kind(instruction: Instruction) -> str:
     """`branch`, `cbranch`, `endpgm`, `barrier`, `waitcnt`, `nop`, ... or the empty string for other opcodes."""
-    row = rows().get(instruction.base)
-    return row.kind if isinstance(row, ControlRow) else ""
+    return _KINDS.get(instruction.base, "")
 
 
 def _blocks(program: Program) -> tuple[Block, ...]:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from threading import RLock
+from typing import TypeAlias
 
 import asmevo.isa
 from asmevo.isa import Instruction, MatrixRow, rows
 from asmevo.sim.block import ENTRY, block_module
 from asmevo.sim.checked.runtime import checked_module, checked_symbols
-from asmevo.sim.ir import Module
-from asmevo.sim.native import Compiler, Host, Library, linker, llvm
+from asmevo.sim.native import Compiler, Effort, Host, Library, linker, llvm
 from asmevo.sim.objectfiles import ObjectFiles, user_folder
 from asmevo.sim.options import Options
 from asmevo.sim.runtime import core_module
 from asmevo.sim.runtime.addresses import ZEROS
 from asmevo.sim.runtime.matrix import Shape, product_module
 from asmevo.sim.runtime.unpack import ELEMENT_BITS, unpack_module, unpack_name
+
+_Identity: TypeAlias = tuple[int, Options, tuple[int, ...], tuple[str, ...]]
+"""Variant, options, encoded lengths where they matter, and texts of a block."""
 
 
 @cache
@@ -61,24 +65,58 @@ class BlockCache:
         self._files = ObjectFiles(folder or user_folder())
         self._host = Host.this()
         self._compiler = Compiler(self._host)
-        self._blocks: OrderedDict[str, Code] = OrderedDict()
+        self._blocks: OrderedDict[tuple[bool, _Identity], Code] = OrderedDict()
         self._symbols: dict[str, Code] = {}
         self._lock = RLock()
 
-    def block(self, instructions: Sequence[Instruction], sizes: Sequence[int], variant: int, options: Options) -> Code:
-        """Code of a block; `sizes` are the encoded lengths of its instructions where they matter, else empty."""
-        key = self._key("block", repr((variant, options, tuple(sizes))), *(i.text for i in instructions))
+    def block(
+        self,
+        instructions: Sequence[Instruction],
+        sizes: Sequence[int],
+        variant: int,
+        options: Options,
+        *,
+        hot: bool = False,
+    ) -> Code:
+        """Code of a block; `sizes` are the encoded lengths of its instructions where they matter, else empty.
+
+        With `hot` it is made with more effort, because it runs often. Such code is taken in any case when it is there.
+        """
+        identity = (variant, options, tuple(sizes), tuple(i.text for i in instructions))
         with self._lock:
-            code = self._blocks.get(key)
-            if code is None:
-                ends = [sum(sizes[: i + 1]) for i in range(len(instructions))] if sizes else [0] * len(instructions)
-                code = self._load(key, lambda: self._compile_block(instructions, ends, variant, options))
-                self._blocks[key] = code
-                while len(self._blocks) > self.capacity:
-                    self._blocks.popitem(last=False)
-            else:
-                self._blocks.move_to_end(key)
+            for wanted in (True, False):
+                code = self._blocks.get((wanted, identity))
+                if code is not None:
+                    self._blocks.move_to_end((wanted, identity))
+                    return code
+                if hot:
+                    break
+            code, is_hot = self._found(instructions, identity, hot)
+            self._blocks[is_hot, identity] = code
+            while len(self._blocks) > self.capacity:
+                self._blocks.popitem(last=False)
             return code
+
+    def _found(self, instructions: Sequence[Instruction], identity: _Identity, hot: bool) -> tuple[Code, bool]:
+        """Code from the folder, or compiled; and whether it is made with more effort."""
+        variant, options, sizes, texts = identity
+        keys = {h: self._key("block", repr((variant, options, sizes, h)), *texts) for h in (True, False)}
+        if (stored := self._files.read(keys[True])) is not None:
+            return self._linked(*stored), True
+        if not hot and (stored := self._files.read(keys[False])) is not None:
+            return self._linked(*stored), False
+        self.compiled += 1
+        ends = list(accumulate(sizes)) if sizes else [0] * len(instructions)
+        module = block_module(instructions, ends, variant, options)
+        data = self._compiler.compile(module.text, Effort.HOT if hot else Effort.QUICK)
+        imports = sorted(module.imports)
+        self._files.write(keys[hot], imports, data)
+        return self._linked(imports, data), hot
+
+    def _linked(self, imports: Sequence[str], data: bytes) -> Code:
+        needs = tuple(self.function(name) for name in imports)
+        addresses = {name: code.address for name, code in zip(imports, needs, strict=True)}
+        return Code(linker().load([data], [ENTRY], addresses), ENTRY, needs)
 
     def function(self, name: str) -> Code:
         """A runtime function by its symbol."""
@@ -92,26 +130,6 @@ class BlockCache:
         for part in (self._host.triple, self._host.cpu, self._host.features, *parts):
             h.update(part.encode() + b"\0")
         return h.hexdigest()
-
-    # --- blocks
-    def _compile_block(
-        self, instructions: Sequence[Instruction], ends: Sequence[int], variant: int, options: Options
-    ) -> tuple[Module, bytes]:
-        self.compiled += 1
-        module = block_module(instructions, ends, variant, options)
-        return module, self._compiler.compile(module.text, optimise=False)
-
-    def _load(self, key: str, make: Callable[[], tuple[Module, bytes]]) -> Code:
-        stored = self._files.read(key)
-        if stored is None:
-            module, data = make()
-            imports = sorted(module.imports)
-            self._files.write(key, imports, data)
-        else:
-            imports, data = stored
-        needs = tuple(self.function(name) for name in imports)
-        addresses = {name: code.address for name, code in zip(imports, needs, strict=True)}
-        return Code(linker().load([data], [ENTRY], addresses), ENTRY, needs)
 
     # --- runtime functions
     def _provide(self, name: str) -> None:
@@ -128,7 +146,7 @@ class BlockCache:
         key = self._key("runtime", module.text)
         stored = self._files.read(key)
         if stored is None:
-            data = self._compiler.compile(module.text, optimise=True)
+            data = self._compiler.compile(module.text, Effort.THOROUGH)
             self._files.write(key, [], data)
         else:
             data = stored[1]

@@ -122,6 +122,7 @@ def _shorten(program: Program, first: int, last: int, inside: set[int]) -> list[
     return [*parts, (first, last)]
 
 
+@lru_cache(maxsize=1 << 16)
 def _rank(text: str) -> int:
     """A number that depends on nothing but the text of the instruction before the cut."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "little")

@@ -14,7 +14,7 @@ from asmevo.sim.checked.findings import findings, line_ids
 from asmevo.sim.deadlock import StallWatch, explain
 from asmevo.sim.entry import entry_state
 from asmevo.sim.executable import Executable
-from asmevo.sim.layout import ALL_DONE, FAULTED, FAULTS, LIMIT, MISSING, NEW_SLOT, STALLED, TRACE_FULL
+from asmevo.sim.layout import ALL_DONE, FAULTED, FAULTS, HOT, LIMIT, MISSING, NEW_SLOT, STALLED, TRACE_FULL
 from asmevo.sim.results import Limits, WaveOrder
 from asmevo.sim.slots import resident_workgroups
 from asmevo.sim.traces import TraceCollector
@@ -125,8 +125,9 @@ class Driver:
         if reason == ALL_DONE:
             self.watch.ended(self.worker)
             return False
-        if reason == MISSING:
-            self.executable.compile(*(self.worker.get(n) for n in ("request", "variant", "request_mode")))
+        if reason in (MISSING, HOT):
+            make = self.executable.compile if reason == MISSING else self.executable.quicken
+            make(*(self.worker.get(n) for n in ("request", "variant", "request_mode")))
         elif reason == FAULTED:
             self.status, self.fault = "fault", self._finding()
         elif reason == LIMIT:

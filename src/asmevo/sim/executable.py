@@ -10,8 +10,8 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from asmevo.isa import Instruction
-from asmevo.program.program import Program, control_kind
+from asmevo.isa import ControlRow, Instruction, rows
+from asmevo.program.program import Program
 from asmevo.sim.block import refusal
 from asmevo.sim.cache import BlockCache, Code
 from asmevo.sim.chunks import Chunk, chunks_of
@@ -26,6 +26,9 @@ from asmevo.verdict import UnsupportedError
 
 ADDRESS_KINDS = frozenset({"getpc", "swappc", "call"})
 """Kinds of control instructions whose result is an address of the code."""
+_ADDRESSES = frozenset(r.name for r in rows().values() if isinstance(r, ControlRow) and r.kind in ADDRESS_KINDS)
+_HOT = 1 << 20
+"""Instructions that a block executes before it gets better code: about the time that making the code takes."""
 _MOST_MODES = 16
 TARGET = "gfx942"
 """The only target: others have other matrix formats, LDS sizes and opcodes."""
@@ -50,7 +53,10 @@ class Executable:
     """Values of MODE that code is made for, that of the descriptor first."""
     landings: NDArray[np.int32]
     """For each dword of the code the block that begins there, or -1; empty when no jump is computed."""
-    _code: dict[tuple[int, int, int], Code] = field(default_factory=dict[tuple[int, int, int], Code])
+    heat: NDArray[np.int64]
+    """[VARIANTS, blocks] executions until a block is worth better code."""
+    _code: list[Code] = field(default_factory=list[Code])
+    """Everything that was made; what has been replaced may still run on another thread."""
     _lock: Lock = field(default_factory=Lock)
 
     @classmethod
@@ -71,7 +77,9 @@ class Executable:
         functions = np.zeros((len(modes), VARIANTS, len(chunks)), np.uint64)
         offsets = _offsets(program, chunks)
         landings = _landings(program, offsets)
-        return cls(program, cache, options, chunks, entry, offsets, functions, modes, landings)
+        lengths = np.array([c.last - c.first for c in chunks], np.int64)
+        heat = np.tile(np.maximum(_HOT // np.maximum(lengths, 1), 1), (VARIANTS, 1))
+        return cls(program, cache, options, chunks, entry, offsets, functions, modes, landings, heat)
 
     @cached_property
     def checked(self) -> Executable:
@@ -86,14 +94,21 @@ class Executable:
     def compile(self, chunk: int, variant: int, mode: int = 0) -> None:
         """Make sure that the native code of a block is there, for a mode by its number."""
         with self._lock:
-            if self.functions[mode, variant, chunk]:
-                return
-            c = self.chunks[chunk]
-            instructions = self.instructions(chunk)
-            sizes = self._sizes(c) if any(control_kind(i) in ADDRESS_KINDS for i in instructions) else ()
-            code = self.cache.block(instructions, sizes, variant, self.options[mode])
-            self._code[chunk, variant, mode] = code
-            self.functions[mode, variant, chunk] = code.address
+            if not self.functions[mode, variant, chunk]:
+                self._provide(chunk, variant, mode, hot=False)
+
+    def quicken(self, chunk: int, variant: int, mode: int = 0) -> None:
+        """Make better code for a block that runs often."""
+        with self._lock:
+            self._provide(chunk, variant, mode, hot=True)
+
+    def _provide(self, chunk: int, variant: int, mode: int, *, hot: bool) -> None:
+        c = self.chunks[chunk]
+        instructions = self.instructions(chunk)
+        sizes = () if _ADDRESSES.isdisjoint(i.base for i in instructions) else self._sizes(c)
+        code = self.cache.block(instructions, sizes, variant, self.options[mode], hot=hot)
+        self._code.append(code)
+        self.functions[mode, variant, chunk] = code.address
 
     def _sizes(self, chunk: Chunk) -> tuple[int, ...]:
         return tuple(len(line.words or b"") for line in self.program.lines[chunk.first : chunk.last])
@@ -120,13 +135,9 @@ def _landings(program: Program, offsets: tuple[int, ...]) -> NDArray[np.int32]:
 
 def refusals(program: Program) -> dict[str, str]:
     """Instructions that the kernel may reach and the simulator cannot execute: text to reason."""
-    reasons: dict[str, str] = {}
-    for first, last in basic_blocks(program):
-        for line in program.lines[first:last]:
-            text = line.instruction.text
-            if reason := refusal(text):
-                reasons[text] = reason
-    return reasons
+    lines = program.lines
+    texts = {line.instruction.text for first, last in basic_blocks(program) for line in lines[first:last]}
+    return {text: reason for text in sorted(texts) if (reason := refusal(text))}
 
 
 def _refuse_unknown(program: Program) -> None:
@@ -141,9 +152,8 @@ def _offsets(program: Program, chunks: tuple[Chunk, ...]) -> tuple[int, ...]:
 
     Raises `UnsupportedError` when such code asks for its own address.
     """
-    asks = any(
-        control_kind(line.instruction) in ADDRESS_KINDS for c in chunks for line in program.lines[c.first : c.last]
-    )
+    lines = program.lines
+    asks = not _ADDRESSES.isdisjoint([line.instruction.base for c in chunks for line in lines[c.first : c.last]])
     if not asks and any(line.words is None for line in program.lines):
         return ()
     starts = byte_offsets(program)

@@ -16,7 +16,7 @@ _ENDS = frozenset({"branch", "endpgm", "setpc"})
 
 def jumps_anywhere(program: Program) -> bool:
     """Whether there are jumps to computed addresses in the object, so that only `basic_blocks` finds its blocks."""
-    return any(line.instruction.base in COMPUTED_JUMPS for line in program.lines)
+    return not COMPUTED_JUMPS.isdisjoint([line.instruction.base for line in program.lines])
 
 
 def basic_blocks(program: Program) -> list[tuple[int, int]]:

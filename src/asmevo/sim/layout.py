@@ -130,6 +130,7 @@ WORKER, WORKER_BYTES = _fields(
     quantum="i64",
     blocks="i64",
     functions="ptr",  # [modes][VARIANTS][blocks] entry points or null
+    heat="ptr",  # [VARIANTS][blocks] i64, executions until HOT
     counts="ptr",  # [COUNTERS][blocks] i64
     successors="ptr",  # [blocks][2] i32
     lengths="ptr",  # [blocks] i32
@@ -167,10 +168,10 @@ NEXT, BARRIER, END, COMPUTED, NEW_MODE = range(5)
 """Kinds of blocks: what happens after the last instruction. COMPUTED: it goes to the address that the block left in
 the wave's `target`. NEW_MODE: MODE has changed, and other code follows."""
 
-ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT, STALLED, NEW_SLOT, STEPPED, STARTED = range(9)
+ALL_DONE, MISSING, TRACE_FULL, FAULTED, LIMIT, STALLED, NEW_SLOT, STEPPED, STARTED, HOT = range(10)
 """What the worker loop returns. STALLED: all resident workgroups only poll, and no other may start. NEW_SLOT: memory
 for one more workgroup is wanted. STEPPED: a wave has executed one block. STARTED: a workgroup is about to begin, when
-stepping."""
+stepping. HOT: a block has run so often that better code is worth its while."""
 
 FAULTS = ("", "global", "lds", "scalar", "descriptor", "scratch", "trap", "jump", "mode", "alignment")
 """Fault codes: kind of access that went wrong."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache, lru_cache
 from threading import RLock
 from typing import Any, cast
@@ -17,8 +18,15 @@ llvm: Any = cast(Any, _llvm)
 """llvmlite, without the checks of types that it cannot pass."""
 
 
-_QUICK, _THOROUGH = 0, 2
-"""Levels of code generation."""
+class Effort(IntEnum):
+    """How much work code generation is worth."""
+
+    QUICK = 0
+    """For blocks that may run only a few times: the lowest level of code generation."""
+    HOT = 1
+    """For blocks that have run often: registers are allocated with care. Passes gain less than they cost."""
+    THOROUGH = 2
+    """For the runtime: LLVM's passes run over it."""
 
 
 @cache
@@ -53,22 +61,18 @@ class Compiler:
     def __init__(self, host: Host) -> None:
         _initialize()
         self.host = host
-        self._machines = {level: self._machine(level) for level in (_QUICK, _THOROUGH)}
+        self._machines = {level: self._machine(level) for level in Effort}
         self._lock = RLock()
 
-    def _machine(self, level: int) -> Any:
+    def _machine(self, level: Effort) -> Any:
         target = llvm.Target.from_triple(self.host.triple)
         return target.create_target_machine(
-            cpu=self.host.cpu, features=self.host.features, opt=level, reloc="pic", codemodel="small"
+            cpu=self.host.cpu, features=self.host.features, opt=int(level), reloc="pic", codemodel="small"
         )
 
-    def compile(self, text: str, *, optimise: bool) -> bytes:
-        """The object of a module. With `optimise` LLVM's passes run over it.
-
-        Without, it is code generation at the lowest level. For blocks, whose IR is in good shape already, higher levels
-        and passes gain less at run time than they cost.
-        """
-        machine = self._machines[_THOROUGH if optimise else _QUICK]
+    def compile(self, text: str, effort: Effort) -> bytes:
+        """The object of a module."""
+        machine = self._machines[effort]
         with self._lock:
             try:
                 module = llvm.parse_assembly(text)
@@ -76,7 +80,7 @@ class Compiler:
                 raise AssertionError(f"the simulator emitted IR that LLVM refuses: {error}\n{text}") from error
             module.triple = self.host.triple
             module.data_layout = str(machine.target_data)
-            if optimise:
+            if effort is Effort.THOROUGH:
                 tuning = llvm.create_pipeline_tuning_options(speed_level=2)
                 tuning.loop_vectorization = False
                 builder = llvm.create_pass_builder(machine, tuning)

@@ -86,6 +86,7 @@ class Worker:
             quantum=shared.quantum,
             blocks=blocks,
             functions=executable.functions.ctypes.data,
+            heat=executable.heat.ctypes.data,
             counts=self.counts.ctypes.data,
             successors=shared.successors.ctypes.data,
             lengths=shared.lengths.ctypes.data,

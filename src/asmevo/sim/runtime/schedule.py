@@ -14,6 +14,7 @@ from asmevo.sim.layout import (
     ENDED,
     FAULTED,
     FULL,
+    HOT,
     IDLE,
     LIMIT,
     MISSING,
@@ -101,7 +102,7 @@ def _start(module: Module) -> None:
 def _wave(module: Module) -> None:
     """i32 sim_wave(worker, wave): run blocks until the wave yields or Python is needed."""
     with module.function("sim_wave", "i32", {"worker": "ptr", "wave": "ptr"}) as f:
-        names = ("functions", "counts", "successors", "lengths", "kinds", "polls")
+        names = ("functions", "counts", "successors", "lengths", "kinds", "polls", "heat")
         table = {n: worker_field(f, "%worker", n) for n in names}
         stepping = f.i32("icmp ne", worker_field(f, "%worker", "stepping"), 0)
         blocks, limit = worker_field(f, "%worker", "blocks"), worker_field(f, "%worker", "limit")
@@ -123,10 +124,12 @@ def _wave(module: Module) -> None:
         code = f.i64("add", f.i64("mul", f.i64("mul", mode, VARIANTS), blocks), index)
         function = f.load("ptr", f.at(table["functions"], code, 8), 8)
         with f.when(f.let(f"icmp eq ptr {function}, null")):
-            set_worker_field(f, "%worker", "request", chunk)
-            set_worker_field(f, "%worker", "variant", f.cast("trunc", variant, "i64", "i32"))
-            set_worker_field(f, "%worker", "request_mode", wave_field(f, "%wave", "mode"))
-            f.do(f"ret i32 {MISSING}")
+            _request(f, chunk, variant, MISSING)
+        left = f.at(table["heat"], index, 8)
+        until = f.i64("sub", f.load("i64", left, 8), 1)
+        f.store("i64", until, left, 8)
+        with f.when(f.i64("icmp eq", until, 0)):
+            _request(f, chunk, variant, HOT)
         with f.when(tracing):
             _trace(f, trace, trace_size, chunk)
         idle = f.let(f"and i1 {f.i64('icmp eq', variant, PARTIAL)}, {f.i64('icmp eq', active, 0)}")
@@ -166,6 +169,14 @@ def _wave(module: Module) -> None:
         with f.when(stepping):
             f.do(f"ret i32 {STEPPED}")
         f.jump(head)
+
+
+def _request(f: Builder, chunk: str, variant: str, reason: int) -> None:
+    """Ask Python for code of a block, and come back to it."""
+    set_worker_field(f, "%worker", "request", chunk)
+    set_worker_field(f, "%worker", "variant", f.cast("trunc", variant, "i64", "i32"))
+    set_worker_field(f, "%worker", "request_mode", wave_field(f, "%wave", "mode"))
+    f.do(f"ret i32 {reason}")
 
 
 def _weigh(f: Builder, weight: str, idle: str) -> None:
