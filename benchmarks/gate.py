@@ -8,7 +8,8 @@ keeps what came of each kernel, a line of JSON each; those that it has are not e
 JSON: `kernels`, `faults`, `set_aside` (equivalent by a rule of `asmevo.gate.strength.equivalent`), `killed`,
 `survivors`, `legal_edits`, `false_refusals`, `full_gate_s` (wall time of the whole gate for one candidate of the demo's
 GEMM with all its launches, the baseline at hand), `static_ms` (of the static stage there), `corpus_findings`; and
-`rate`, `rate_of_all`, `cache_bits`, `unjudged` (kernels no launch of which can judge), `refusals`, `by_kind`.
+`rate`, `rate_of_all`, `cache_bits`, `unjudged` (kernels that the gate has no verdict on at
+all, K0 itself among them: no launch can judge, or `s_setvskip`), `refusals`, `by_kind`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ def examine(subject: Subject, faults: int, legal: int) -> dict[str, Any]:
     result: dict[str, Any] = {"kernel": subject.name, "made_by": subject.made_by}
     with IsolatedDevice() as device:
         gate = Gate(subject.data, subject.launches, device, kernel=kernel_of(subject.launches))
+        itself = gate.examine(subject.data, edits=())
+        if (refused := itself.refused_by) is not None:
+            return result | {"unjudged": refused.findings[0].message}
         try:
             found = strength(gate, faults, _quiet)
         except UnsupportedError as error:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from asmevo.codeobject import CodeObject
 from asmevo.gate.strength import spread
 from asmevo.launch import Buffer, Field, Integers, Launch, Random, load_launches
-from asmevo.launch.recipes import BlockScaledGemm, FmoeStage1
-from asmevo.verdict import EnvironmentError_
+from asmevo.launch.recipes import BlockScaledGemm, for_object
+from asmevo.verdict import EnvironmentError_, UnsupportedError
 from benchmarks.generated import clang
 from benchmarks.objects import FP8_GEMM_FOLDER, fmoe_stage1
 from benchmarks.wheels import AITER, ROOT, fetch_wheel
@@ -139,24 +138,24 @@ def _tiles() -> Iterator[Subject]:
             yield Subject(f"triton {m}x{n}", "triton", path.read_bytes(), launches)
 
 
-_FMOE = re.compile(r".*/gfx942/fmoe_2stages/fmoe_stage1_bf16_pertokenFp8_g1u1_(\d+)x(\d+)_.*\.co")
-_FAMILY = 6
-"""Tiles of the family that are taken."""
+_OF_A_FOLDER = 2
+"""Kernels that are taken of each folder of the wheel."""
 
 
 def _wheel() -> Iterator[Subject]:
-    """AMD's kernels of the family that has a recipe, with other tiles than the example's."""
+    """AMD's kernels of the families that have recipes, with small launches."""
     with zipfile.ZipFile(fetch_wheel(AITER)) as archive:
-        tiles: dict[tuple[int, int], str] = {}
+        folders: dict[str, list[Subject]] = {}
         for name in sorted(archive.namelist()):
-            if (found := _FMOE.fullmatch(name)) and Path(name).name != fmoe_stage1().name:
-                tiles.setdefault((int(found[1]), int(found[2])), name)
-        chosen = spread(sorted(tiles.items(), key=lambda item: item[0][0] * item[0][1]), _FAMILY)
-        for (tile_m, tile_n), name in chosen:
-            yield Subject(Path(name).name, "aiter", archive.read(name), _routed(tile_m, tile_n))
-
-
-def _routed(tile_m: int, tile_n: int) -> tuple[Launch, ...]:
-    sizes = {"tokens": 9, "experts": 3, "topk": 2, "dim": 256, "inter": tile_n}
-    recipe = FmoeStage1(**sizes, seed=5, tile_m=tile_m, tile_n=tile_n)
-    return (recipe.launch("nine tokens"),)
+            path = PurePosixPath(name)
+            if path.suffix == ".co" and f"/{TARGET}/" in name and path.name != fmoe_stage1().name:
+                data = archive.read(name)
+                try:
+                    launches = for_object(CodeObject.parse(data, name))
+                except UnsupportedError:
+                    continue
+                folders.setdefault(path.parent.name, []).append(
+                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, launches[:2])
+                )
+        for found in folders.values():
+            yield from spread(found, _OF_A_FOLDER)

@@ -8,8 +8,9 @@ from gate_cases import CODE, K0, K0_BYTES, LAUNCH, candidate, line
 
 from asmevo.codeobject import CodeObject
 from asmevo.device import Device, IsolatedDevice, Outcome, RunLimits, Status
-from asmevo.edit import Delete, Insert, Reorder, Replace
+from asmevo.edit import Delete, Insert, Reorder, Replace, apply_all
 from asmevo.gate import Gate, canonical, check_certificate, differential, verify
+from asmevo.program import rebuild
 from asmevo.verdict import Finding, InputError, UsageError, Verdict
 from small_objects import build
 
@@ -129,6 +130,24 @@ UNKNOWN = {
 def test_missing_evidence_is_unknown(gate, case):
     report = examine(gate, *UNKNOWN[case])
     assert report.verdict is Verdict.UNKNOWN, report.to_json()
+
+
+def test_a_kernel_that_another_one_follows_may_grow(device):
+    """The next kernel's entry is aligned; the nops in front of it are no change of this one."""
+    pair = build(CODE, "s_endpgm")
+    gate = Gate(pair, [replace(LAUNCH, kernel="k0")], device, kernel="k0")
+    edits = tuple(Insert(line("v_xor", gate.program.with_lines(K0.lines)), "s_nop 0") for _ in range(40))
+    report = gate.examine(rebuild(apply_all(gate.program, edits)), edits=edits)
+    assert report.verdict is Verdict.PROVED, report.to_json()
+
+
+def test_registers_of_another_kernel_are_no_allowance(device):
+    """Both descriptors grant 16 VGPRs; the other kernel breaks its own."""
+    pair = build(CODE, "v_mov_b32_e32 v40, 0\ns_endpgm")
+    gate = Gate(pair, [replace(LAUNCH, kernel="k0")], device, kernel="k0")
+    edits = (Insert(line("v_xor"), "v_mov_b32_e32 v40, 0"),)
+    report = gate.examine(rebuild(apply_all(gate.program, edits)), edits=edits)
+    assert report.verdict is Verdict.REFUTED and report.refused_by.name == "resources"
 
 
 def test_the_line_without_evidence_is_named(gate):

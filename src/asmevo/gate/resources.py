@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from asmevo.isa import Instruction, Reg
 from asmevo.isa.registers import AGPR_BASE, SGPR_COUNT, UNNUMBERED_SGPRS, VGPR_BASE
-from asmevo.program import Program
-from asmevo.verdict import Check, Finding, Verdict
+from asmevo.program import Line, Program
+from asmevo.verdict import Check, Finding, UnsupportedError, Verdict
 
 
 def resources(k0: Program, candidate: Program) -> Check:
@@ -19,10 +19,11 @@ def resources(k0: Program, candidate: Program) -> Check:
         "a": max(descriptor.vgpr_alloc - descriptor.accum_offset, 0),
         "s": min(SGPR_COUNT, descriptor.sgpr_alloc - UNNUMBERED_SGPRS),
     }
-    before = _highest(k0)
+    before = _highest(_own_lines(k0))
     findings: list[Finding] = []
     used: dict[str, int] = {}
-    for file, (count, line) in _highest(candidate).items():
+    new = (line for line in candidate.lines if line.id not in k0.position)
+    for file, (count, line) in _highest((*_own_lines(candidate), *new)).items():
         used[file] = count
         if count > max(granted[file], before.get(file, (0, 0))[0]):
             text = candidate.line(line).instruction
@@ -32,10 +33,21 @@ def resources(k0: Program, candidate: Program) -> Check:
     return Check("resources", Verdict.REFUTED if findings else Verdict.TESTED, tuple(findings), facts)
 
 
-def _highest(program: Program) -> dict[str, tuple[int, int]]:
-    """Register file to (registers needed, line that needs them), over the whole text: unreached code may be reached."""
+def _own_lines(program: Program) -> Sequence[Line]:
+    """Lines that the kernel comes to; all of the text where it jumps to a computed address.
+
+    Another kernel of the object, which may be granted more, gives this one no allowance.
+    """
+    try:
+        return [line for block in program.blocks for line in program.lines[block.first : block.last]]
+    except UnsupportedError:
+        return program.lines
+
+
+def _highest(lines: Iterable[Line]) -> dict[str, tuple[int, int]]:
+    """Register file to (registers needed, line that needs them)."""
     result: dict[str, tuple[int, int]] = {}
-    for line in program.lines:
+    for line in lines:
         for file, count in _uses(line.instruction):
             if count > result.get(file, (0, 0))[0]:
                 result[file] = (count, line.id)
