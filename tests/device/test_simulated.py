@@ -2,10 +2,11 @@
 
 import pytest
 
-from asmevo.device import IsolatedDevice
+from asmevo.codeobject import CodeObject
+from asmevo.device import IsolatedDevice, RunLimits
 from asmevo.device.conformance import DeviceConformance
 from asmevo.device.simulated import SimDevice
-from asmevo.launch import Buffer, Field, File, Launch
+from asmevo.launch import Buffer, Field, File, Launch, build_image
 from asmevo.verdict import UnsupportedError
 from small_objects import build
 
@@ -33,6 +34,7 @@ class TestInThisProcess(SimulatorSuite):
         return self.one
 
 
+OUT = Buffer("p", "out", "int32", (128,))
 LOOPS = """
     s_load_dwordx2 s[4:5], s[0:1], 0x0
     s_waitcnt lgkmcnt(0)
@@ -73,3 +75,31 @@ class TestInItsOwnProcess(SimulatorSuite):
 
     def device(self):
         return self.one
+
+
+NEIGHBOURS = """
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    v_lshlrev_b32_e32 v1, 2, v0
+    ds_write_b32 v1, v0
+    s_branch next
+next:
+    v_xor_b32_e32 v2, 0x100, v1
+    s_waitcnt lgkmcnt(0)
+    ds_read_b32 v3, v2
+    s_waitcnt lgkmcnt(0)
+    global_store_dword v1, v3, s[4:5]
+    s_endpgm
+"""
+"""Each of two waves reads what the other wrote, with no barrier between."""
+
+
+def test_turns_of_waves():
+    launch = Launch("t", (1, 1, 1), (128, 1, 1), (Field("p", buffer="p"), Field("n", value=0)), (OUT,))
+    data = build(NEIGHBOURS, vgprs=24)
+    device, got = SimDevice(), {}
+    for turn in (None, 1):
+        image = build_image(launch, CodeObject.parse(data))
+        assert device.run(device.load(data), launch, image, limits=RunLimits(turn=turn)).done
+        got[turn] = image.buffer("p").tolist()
+    assert got[1] == [*range(64, 128), *range(64)]
+    assert got[None][64:] == list(range(64)) and got[None][:64] != list(range(64, 128))

@@ -26,6 +26,10 @@ def run(
     checked: Annotated[
         bool, Option("--checked", help="Find what is late, racy, unwritten or out of bounds; slower.")
     ] = False,
+    turn: Annotated[
+        int | None,
+        Option(help="Instructions after which a wave lets the others go on; else each goes as far as it can.", min=1),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Execute launches on the simulator and compare with numpy where the launch has a recipe.
@@ -34,7 +38,7 @@ def run(
     finds something, 4 when the kernel does not end as it should, 3 when the device gave no answer.
     """
     obj, launches = read_object(k0), read_launches(launch)
-    limits = RunLimits(seconds=limit, checked=checked)
+    limits = RunLimits(seconds=limit, turn=turn, checked=checked)
     results: list[dict[str, Any]] = []
     with simulator(CHIP) as device:
         for one in launches:

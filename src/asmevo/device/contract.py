@@ -43,6 +43,9 @@ class RunLimits:
     instructions_per_wave: int = 20_000_000
     seconds: float = 60.0
     """Wall time until an answer; enforced where the device is another process."""
+    turn: int | None = None
+    """Instructions after which a wave lets the others go on, about as on a compute unit; None lets each go as far as it
+    can. Correct code computes the same. A device that cannot choose ignores it."""
     checked: bool = False
     """Check the run as `asmevo.sim.checked` does, for what is late, racy, unwritten or out of bounds. A device that
     cannot ignores it, and its outcome says so."""

@@ -76,7 +76,7 @@ class SimDevice(Device):
             loaded.executable,
             launch,
             image,
-            limits=Limits(limits.instructions_per_wave),
+            limits=Limits(limits.instructions_per_wave, quantum=limits.turn or Limits().quantum),
             workgroups=workgroups,
             wave_order=wave_order,
             checking=Checking.of(image) if limits.checked else None,
