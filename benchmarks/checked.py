@@ -4,9 +4,9 @@
 
 For each kernel: an unedited checked run; then one run for each fault, which takes away one counter of a wait, a barrier
 or a store to LDS that some launch executes. A fault is *redundant* when nothing shows that it matters: the waits that
-are left protect every use on all paths, and the kernel leaves the same memory, with the first or the last wave ahead.
-Every other fault must be found, at an instruction that it exposes: for a store, also by a read of LDS that gives other
-values than it does in the unedited kernel.
+are left protect every use on all paths that some launch takes, and the kernel leaves the same memory, with the first or
+the last wave ahead. Every other fault must be found, at an instruction that it exposes: for a store, also by a read of
+LDS that gives other values than it does in the unedited kernel.
 
 JSON: `checked_slowdown` (the largest of the two example kernels and softmax), and for each of `kernels` its `name`,
 `findings` (of the unedited kernel, by rule and line), `slowdown` (null where it is not measured), and for `waits`,
@@ -116,9 +116,14 @@ class Examination:
         return first_difference(self.unedited.lds_reads, done.lds_reads, program) is not None
 
 
-def unprotected(program: Program) -> set[tuple[int, int]]:
-    """(use, operation) of every use that no wait protects on some path."""
-    return {(line, pending.line) for line, _, pending, _ in WaitAnalysis().run(program).missing}
+def unprotected(program: Program, executed: frozenset[int]) -> set[tuple[int, int]]:
+    """(use, operation) of every use that no wait protects on some path through executed lines."""
+    lines = list(program.lines)
+    for block in program.blocks:
+        if lines[block.first].id not in executed:
+            lines[block.first] = replace(lines[block.first], instruction=parse_instruction("s_endpgm"), target=None)
+    taken = program.with_lines(tuple(lines))
+    return {(line, pending.line) for line, _, pending, _ in WaitAnalysis().run(taken).missing}
 
 
 def slowdown(program: Program, launch: Launch, cache: BlockCache) -> float:
@@ -147,9 +152,9 @@ def examine(subject: Subject, cache: BlockCache, most: int) -> dict[str, Any]:
     }
     executed = frozenset(line for e in examinations for line in e.unedited.line_counts)
     chosen = list(faults(program, executed))
-    own = unprotected(program)
+    own = unprotected(program, executed)
     for fault in chosen[:: max(1, -(-len(chosen) // most)) if most else 1]:
-        exposed = unprotected(fault.program) - own if fault.group == "waits" else set[tuple[int, int]]()
+        exposed = unprotected(fault.program, executed) - own if fault.group == "waits" else set[tuple[int, int]]()
         verdicts: set[str] = set()
         for examination in examinations:
             verdicts.add(examination.judge(fault, exposed))
@@ -182,17 +187,16 @@ def text(facts: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="end with one line of JSON")
-    parser.add_argument("--kernel", default="", help="only kernels with this in their name")
+    parser.add_argument("--kernel", default="", help="one kernel, as `clang scan`, or all of `triton` or `clang`")
     parser.add_argument("--most", type=int, default=0, help="most faults of one kernel; 0 for all")
     options = parser.parse_args()
     cache = BlockCache()
     kernels: list[dict[str, Any]] = []
     slowest = 0.0
-    for subject in subjects():
-        if options.kernel in subject.name:
-            kernels.append(examine(subject, cache, options.most))
-            slowest = max(slowest, kernels[-1]["slowdown"] or 0.0)
-            print(text(kernels[-1]), flush=True)
+    for subject in subjects(options.kernel):
+        kernels.append(examine(subject, cache, options.most))
+        slowest = max(slowest, kernels[-1]["slowdown"] or 0.0)
+        print(text(kernels[-1]), flush=True)
     if options.json:
         print_json({"checked_slowdown": slowest, "kernels": kernels})
 

@@ -34,13 +34,17 @@ class Subject:
     """A launch long enough to measure how much longer checks take."""
 
 
-def subjects() -> Iterator[Subject]:
-    """All of them; what needs Triton or clang only where that is installed."""
+def subjects(wanted: str = "") -> Iterator[Subject]:
+    """Those with `wanted` in their name; what needs Triton or clang only where that is installed."""
+    for source, make in (("fp8_gemm fmoe_stage1", _examples), ("triton", _triton), ("clang", _clang)):
+        if wanted.split(" ")[0] in source:
+            yield from (subject for subject in make() if wanted in subject.name)
+
+
+def _examples() -> Iterator[Subject]:
     gemm = objects.FP8_GEMM_FOLDER / "fp8_block_scaled_gemm.hsaco"
     yield _example("fp8_gemm", gemm, BlockScaledGemm(m=256, n=512, k=1024, seed=1).launch("square"))
     yield _example("fmoe_stage1", objects.fmoe_stage1(), None)
-    yield from _triton()
-    yield from _clang()
 
 
 def _example(name: str, path: Path, timing: Launch | None) -> Subject:

@@ -40,7 +40,7 @@ def test_k0_and_a_harmless_edit_raise_nothing(gate):
     [
         ((Delete((6,)),), "check.raw", 7, 3),
         ((Replace(6, "s_waitcnt vmcnt(1)"),), "check.raw", 7, 3),
-        ((Delete((line("v_mov_b32_e32 v3"),)), Delete((7,))), "check.undefined", 12, None),
+        ((Delete((line("v_mov_b32_e32 v3"),)), Delete((7,))), "check.undefined", 8, None),
         ((Delete((12,)),), "check.lds_undefined", 15, None),
     ],
 )

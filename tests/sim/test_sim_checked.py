@@ -88,7 +88,7 @@ def test_a_wait_in_an_earlier_block_counts_and_a_missing_one_shows_through_a_loo
         s_mov_b32 s8, 3
         v_mov_b32_e32 v2, 0
     1:
-        v_add_u32_e32 v3, v3, v2
+        v_add_u32_e32 v3, v0, v2
         {wait}
         global_load_dword v2, v1, s[0:1]
         s_sub_u32 s8, s8, 1
@@ -97,7 +97,7 @@ def test_a_wait_in_an_earlier_block_counts_and_a_missing_one_shows_through_a_loo
     """
     # the load of one turn is used by the next one
     assert told(checked(LANE + loop.format(wait="s_nop 0"))) == [("check.raw", 4, 6)]
-    moved = loop.replace("v_add_u32_e32 v3, v3, v2\n        {wait}", f"{VM}\n        v_add_u32_e32 v3, v3, v2")
+    moved = loop.replace("v_add_u32_e32 v3, v0, v2\n        {wait}", f"{VM}\n        v_add_u32_e32 v3, v0, v2")
     assert told(checked(LANE + moved)) == []
 
 
@@ -117,6 +117,8 @@ def test_what_is_late_is_poison() -> None:
     [
         ("s_add_u32 s9, s20, 1", [("check.undefined", 0, None)]),
         ("v_mov_b32_e32 v5, v7", []),
+        ("v_add_u32_e32 v5, v7, v0", [("check.undefined", 0, None)]),
+        ("v_pk_add_f16 v5, v7, v0", []),
         ("ds_write_b32 v4, v0", [("check.undefined", 0, None)]),
         ("v_mov_b32_e32 v4, 0\n ds_write_b32 v4, v5", [("check.undefined", 1, None)]),
         ("v_mov_b32_e32 v4, 0\n global_load_dword v5, v4, s[6:7]", [("check.undefined", 1, None)]),
@@ -204,6 +206,23 @@ def test_lds_that_nobody_wrote() -> None:
     assert told(checked(LANE + f"ds_write_b16 v1, v0\n ds_read_b32 v2, v1\n {LGKM}", lds=256)) != []
     halves = LANE + f"ds_write_b16 v1, v0\n ds_write_b16 v1, v0 offset:2\n ds_read_b32 v2, v1\n {LGKM}"
     assert told(checked(halves, lds=256)) == []
+
+
+def test_flat_stores_write_lds() -> None:
+    code = (
+        LANE
+        + f"""
+        s_mov_b64 s[6:7], src_shared_base
+        v_mov_b32_e32 v3, s7
+        v_mov_b32_e32 v2, v1
+        flat_store_dword v[2:3], v0
+        s_waitcnt vmcnt(0) lgkmcnt(0)
+        ds_read_b32 v4, v1{{offset}}
+        {LGKM}
+    """
+    )
+    assert told(checked(code.format(offset=""), lds=512)) == []
+    assert told(checked(code.format(offset=" offset:4"), lds=512)) == [("check.lds_undefined", 7, None)]
 
 
 def test_waves_may_write_the_same_value_or_other_halves_and_use_atomics() -> None:

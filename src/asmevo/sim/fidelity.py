@@ -72,7 +72,8 @@ LEDGER: tuple[Difference, ...] = (
     ),
     Difference(
         "waits, hazards, clocks",
-        "every instruction completes before the next one; s_memtime counts instructions",
+        "every instruction completes before the next one; s_memtime counts instructions; a checked run tells of what "
+        "the waits allow to be late, and of accesses that nothing orders",
         "asynchronous memory, independent pipes",
     ),
     Difference(

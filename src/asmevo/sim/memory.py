@@ -151,7 +151,8 @@ class MemoryEmitter:
         if self.checks is not None:
             stored = self._row(data[0], instruction) if row.kind == "store" else "null"
             mask = lanes.mask
-            if row.space is Space.FLAT:  # lanes that use LDS or scratch are none of this
+            if row.space is Space.FLAT:  # lanes that use LDS or scratch are none of global memory
+                self.checks.flat(row, mask)
                 mask = self._extern("sim_in_image", "i64", f"ptr {STATE}", f"i64 {mask}")
             self.checks.global_(instruction, row, mask, stored, at)
 

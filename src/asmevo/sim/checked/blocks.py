@@ -168,6 +168,11 @@ class BlockChecks:
             data = self.b.at(data, 2)
         self._global("check_global", _mode(instruction, row), row, lanes, data, at)
 
+    def flat(self, row: MemoryRow, lanes: str) -> None:
+        """A flat access, some of whose lanes may be in LDS."""
+        if row.kind != "load":
+            self._call("check_lds_flat", f"ptr {STATE}", f"i64 {lanes}", f"i64 {row.size}")
+
     def rest(self, instruction: Instruction, row: MemoryRow, lanes: str, data: str, at: int) -> None:
         """Lanes of a buffer access that are not in range as a whole."""
         self._global("check_rest", _mode(instruction, row), row, lanes, data, at)

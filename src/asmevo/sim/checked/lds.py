@@ -49,6 +49,7 @@ def define(module: Module) -> None:
     _underway(module)
     _explain(module)
     _record(module)
+    _flat(module)
     for size in SIZES:
         for mode in (READ, WRITE, UPDATE):
             _access(module, size, mode)
@@ -344,6 +345,24 @@ def _record(module: Module) -> None:
         for i, value in enumerate(values):
             f.store("i32", value, f.at(record, 4 * i), 4)
         put(f, run, RUN, "reads_used", f.i64("add", used, 1))
+        f.do("ret void")
+
+
+def _flat(module: Module) -> None:
+    """void check_lds_flat(state, lanes, size): what flat stores write in LDS is written; order is not followed."""
+    with module.function("check_lds_flat", "void", {"state": "ptr", "lanes": "i64", "size": "i64"}) as f:
+        frame = _Frame(f)
+        offsets, image, lds = (wave_field(f, "%state", name) for name in ("offsets", "image", "lds"))
+        start = f.i64("sub", f.cast("ptrtoint", lds, "ptr", "i64"), f.cast("ptrtoint", image, "ptr", "i64"))
+        limit = f.i64("sub", wave_field(f, "%state", "lds_size"), "%size")
+        with f.each_bit("%lanes") as lane:
+            distance = f.i64("sub", f.load("i64", f.at(offsets, lane, 8), 8), start)
+            inside = f.i64("icmp sge", f.i64("or", distance, f.i64("sub", limit, distance)), 0)
+            with f.when(inside), f.loop("%size") as byte:
+                place = f.i64("add", distance, byte)
+                cell = f.at(frame.written, f.i64("lshr", place, 2))
+                bit = f.cast("trunc", f.i64("shl", "1", f.i64("and", place, 3)), "i64", "i8")
+                f.store("i8", f.op("or", "i8", f.load("i8", cell), bit), cell)
         f.do("ret void")
 
 
