@@ -51,6 +51,36 @@ def baseline_of(device, *launches, data=K0_BYTES):
     return Gate(data, launches, device).baseline().check()
 
 
+UNBOUNDED = """
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+    v_lshlrev_b32_e32 v1, 2, v0
+    s_waitcnt lgkmcnt(0)
+    s_mov_b32 s8, s4
+    s_and_b32 s9, s5, 0xffff
+    s_mov_b32 s10, 0x100
+    s_mov_b32 s11, 0x27000
+    s_nop 0
+    buffer_load_dword v2, v1, s[8:11], 0 offen
+    s_waitcnt vmcnt(0)
+    v_add_u32_e32 v2, 1, v2
+    global_store_dword v1, v2, s[6:7]
+    s_endpgm
+"""
+"""s10 is NUM_RECORDS."""
+
+
+def test_a_bound_that_nobody_set_shows_under_zeros(device):
+    """Under other poisons it is a large number, and every access is within it."""
+    data = build(UNBOUNDED)
+    good = Gate(data, [LAUNCH], device)
+    assert good.examine(data, edits=()).verdict is Verdict.PROVED
+    size = next(x.id for x in good.program.lines if x.instruction.text.startswith("s_mov_b32 s10"))
+    unset = rebuild(apply_all(good.program, (Delete((size,)),)))
+    assert differential(CodeObject.parse(unset), None, good.baseline(), device).check.verdict is Verdict.REFUTED
+    check = Gate(unset, [LAUNCH], device).baseline().check()
+    assert check.findings[0].rule == "baseline.poison" and "where they are 0" in check.findings[0].message
+
+
 LOST = [Status.TIMEOUT, Status.CRASH, Status.MEMORY, Status.GARBAGE, Status.LIMIT]
 BIG = replace(LAUNCH, name="big", grid=(2, 1, 1))
 

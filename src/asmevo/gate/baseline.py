@@ -43,6 +43,9 @@ class LaunchBaseline:
     launch: Launch
     tracks: tuple[Track, ...] = ()
     """One for each poison, each with another order of waves; empty when the launch is not used."""
+    zeroed: Track | None = None
+    """Another one whose poison is 0, for the smallest launch: a size or a bound that nobody set is a large number under
+    other poisons, behind which any access is in bounds."""
     findings: tuple[Finding, ...] = ()
     """Why it is not used, or what is odd about it."""
     instructions: int = 0
@@ -59,6 +62,11 @@ class LaunchBaseline:
         return bool(self.tracks)
 
     @property
+    def all_tracks(self) -> tuple[Track, ...]:
+        """All on which a candidate is compared."""
+        return self.tracks if self.zeroed is None else (*self.tracks, self.zeroed)
+
+    @property
     def limits(self) -> RunLimits:
         """What another run of it may use."""
         return RunLimits(SLACK * self.instructions + _SLACK_INSTRUCTIONS, 20.0 + 50 * self.seconds)
@@ -69,15 +77,17 @@ class Baseline:
 
     A launch is used when K0 finishes it, leaves the same bytes in two sequences of runs, depends on its inputs, and
     leaves the same under both poisons (what it never writes excepted), with the first or the last workgroup and wave
-    ahead. Each launch has another of its buffers across a multiple of 4 GiB, where 64-bit address arithmetic needs its
-    carry. A launch on which K0 itself shows that it cannot judge is set aside; one on which the device gave no evidence
-    leaves the whole baseline UNKNOWN, as does a timed launch that is set aside.
+    ahead; the smallest launch also where all that nobody wrote is 0. Each launch has another of its buffers across a
+    multiple of 4 GiB, where 64-bit address arithmetic needs its carry. A launch on which K0 itself shows that it cannot
+    judge is set aside; one on which the device gave no evidence leaves the whole baseline UNKNOWN, as does a timed
+    launch that is set aside.
     """
 
     def __init__(
         self, k0: CodeObject, module: Module, launches: tuple[Launch, ...], device: Device, limits: RunLimits
     ) -> None:
         self._k0, self._module, self._device, self._limits = k0, module, device, limits
+        self._smallest = min(launches, key=lambda launch: sum(b.size for b in launch.buffers))
         self.launches = tuple(self._examine(launch, number) for number, launch in enumerate(launches))
 
     @property
@@ -133,6 +143,7 @@ class Baseline:
                 return _unused(result, problem)
             tracks.append(track)
         problem = self._dependence(tracks, result) or self._insensitivity(tracks[0], result)
+        problem = problem or (self._zeros(tracks[0], result) if launch is self._smallest else None)
         if problem:
             return _unused(result, problem)
         result.tracks = tuple(tracks)
@@ -179,6 +190,18 @@ class Baseline:
             return _aside(result.launch, "order", message)
         message = f"K0 uses memory, registers or LDS that nobody wrote: {place} depends on it."
         return _aside(result.launch, "poison", message)
+
+    def _zeros(self, one: Track, result: LaunchBaseline) -> Finding | None:
+        """K0 must leave the same where all that nobody wrote is 0."""
+        template = one.template.with_poison(0)
+        zeroed = Track(template, template.copy(), one.order)
+        if problem := self._record(zeroed, result):
+            return problem
+        if (place := _disagreement(one, zeroed)) is not None:
+            message = f"K0 uses memory, registers or LDS that nobody wrote: {place} is another one where they are 0."
+            return _aside(result.launch, "poison", message)
+        result.zeroed = zeroed
+        return None
 
     def _insensitivity(self, track: Track, result: LaunchBaseline) -> Finding | None:
         """Change the inputs; what the kernel writes must change. A run that then goes wrong depends on them too."""
@@ -248,5 +271,5 @@ def _why(outcome: Outcome) -> str:
 
 
 def _unused(result: LaunchBaseline, problem: Finding) -> LaunchBaseline:
-    result.tracks, result.findings = (), (problem,)
+    result.tracks, result.zeroed, result.findings = (), None, (problem,)
     return result

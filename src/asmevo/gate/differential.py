@@ -35,13 +35,13 @@ def differential(candidate: CodeObject, kernel: str | None, baseline: Baseline, 
     except UnsupportedError as error:
         return Differential(_unknown(f"The candidate cannot be executed: {error}", facts), executed)
     for known in usable:
-        for track in known.tracks:
+        for track in known.all_tracks:
             finding, size = _compare(candidate, module, known, track, device, executed)
             compared += size
             if finding is not None:
                 verdict = Verdict.REFUTED if finding.severity is Severity.ERROR else Verdict.UNKNOWN
                 return Differential(Check("differential", verdict, (finding,), facts), executed)
-    facts |= {"poisons": [t.template.poison for t in usable[0].tracks] if usable else []}
+    facts |= {"poisons": list(dict.fromkeys(t.template.poison for known in usable for t in known.all_tracks))}
     facts |= {"launches": [b.launch.name for b in usable], "bytes_compared": compared}
     if not usable:
         return Differential(_unknown("No launch was there to run.", facts), executed)
