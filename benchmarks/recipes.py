@@ -11,12 +11,14 @@ families to those whose name contains the text.
 
 JSON: `families`, for each its `family`, `objects`, `runs`, `agreeing`, `worst` (largest share of a bound that a result
 took up), `worst_object`, `order_dependent` (objects), `lockstep` (runs that needed turns of one instruction),
-`cpu_seconds` (compilation included); and `disagreements`. Exit code 1 when a result disagrees or a launch does not end.
+`cpu_seconds` (compilation included); `disagreements`, and `wrong_objects`: those known to be wrong themselves. Exit
+code 1 when the result of any other object disagrees or a launch does not end.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import sys
 import time
@@ -38,6 +40,9 @@ TURN = 16
 """Instructions after which a wave lets the others go on."""
 WHOLE = 5
 """Objects of each variant of stage 1 that run at all sizes."""
+WRONG = {"bc02a7bc584f49760523aa8ef3e3d09bcd39aefe46a22718e118ad9c53d7b6b0"}
+"""sha256 of objects that are wrong themselves. This one (32x128, fp8, `vs`) does not advance its pointer into O in the
+first two rounds over dim, so that above dim 256 columns are added to others; AMD has replaced it."""
 FOLDERS = re.compile(r"hsa/gfx942/(fmoe|fmoe_2stages|bf16gemm|i8gemm|fp8gemm_blockscale|fmha_v3_fwd|[^/]+\.co)\b")
 
 
@@ -149,6 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     families: dict[str, Family] = {}
     disagreements: list[str] = []
+    wrong: list[str] = []
     cache = BlockCache()
     for name, data in folder_objects(options.folder) if options.folder else wheel_objects():
         try:
@@ -162,12 +168,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         print(f"{label}: {name}", file=sys.stderr)
         if not measure(family, name, obj, sizes(family, launches), cache):
-            disagreements.append(name)
+            (wrong if hashlib.sha256(data).hexdigest() in WRONG else disagreements).append(name)
     shown = [family for family in families.values() if family.objects]
-    for line in (*shown, *(f"disagrees: {name}" for name in disagreements)):
+    told = [*(f"disagrees: {name}" for name in disagreements), *(f"is wrong itself: {name}" for name in wrong)]
+    for line in (*shown, *told):
         print(line)
     if options.json:
-        print_json({"families": [family.to_json() for family in shown], "disagreements": disagreements})
+        print_json(
+            {"families": [family.to_json() for family in shown], "disagreements": disagreements, "wrong_objects": wrong}
+        )
     return 1 if disagreements or not shown else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -44,6 +45,10 @@ def test_a_disagreement_is_an_error(tmp_path, capsys, monkeypatch, fmoe_stage1_b
     assert recipes.main(["--json", "--folder", str(tmp_path)]) == 1
     result = last_json(capsys)
     assert result["disagreements"] == ["k.co"] and result["families"][0]["agreeing"] == 0
+    monkeypatch.setattr(recipes, "WRONG", {hashlib.sha256(fmoe_stage1_bytes).hexdigest()})
+    assert recipes.main(["--json", "--folder", str(tmp_path)]) == 0
+    result = last_json(capsys)
+    assert result["disagreements"] == [] and result["wrong_objects"] == ["k.co"]
 
 
 def test_nothing_to_run_is_an_error(tmp_path, capsys):
