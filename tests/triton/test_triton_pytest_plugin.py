@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("triton")
+
+import asmevo.triton
+
+pytest_plugins = ["pytester"]
 
 TESTS = """
 import numpy as np, pytest, triton_kernels as kernels
@@ -38,23 +39,18 @@ def test_skipped():
 """
 
 
-def run(folder: Path, *options: str) -> tuple[int, str, dict[str, Any]]:
-    (folder / "test_it.py").write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "asmevo.triton.pytest_plugin", "-p", "no:cacheprovider"]
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    done = subprocess.run(
-        [*command, "--rootdir", str(folder), "--asmevo-json", "counts.json", *options, "test_it.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout, json.loads((folder / "counts.json").read_text())
+def run(pytester: pytest.Pytester, *options: str) -> tuple[int, str, dict[str, Any]]:
+    pytester.makepyfile(test_it=TESTS)
+    pytester.syspathinsert(Path(__file__).parent)
+    engine, counts = asmevo.triton.engine(), pytester.path / "counts.json"
+    checked = engine.checked
+    done = pytester.runpytest_inprocess("-p", "asmevo.triton.pytest_plugin", "--asmevo-json", str(counts), *options)
+    engine.checked = checked
+    return int(done.ret), done.stdout.str(), json.loads(counts.read_text())
 
 
-def test_a_pass_without_a_launch_fails(tmp_path: Path) -> None:
-    code, text, facts = run(tmp_path, "--asmevo-no-launch=*::test_ex?mpt")
+def test_a_pass_without_a_launch_fails(pytester: pytest.Pytester) -> None:
+    code, text, facts = run(pytester, "--asmevo-no-launch=*::test_ex?mpt")
     counts = facts["files"]["test_it.py"]
     assert code == 1
     assert [counts[k] for k in ("passed", "failed", "skipped", "without_launch", "launches")] == [2, 2, 1, 1, 2]
@@ -64,6 +60,6 @@ def test_a_pass_without_a_launch_fails(tmp_path: Path) -> None:
     assert "passed without a launch: test_it.py::test_idle" in text
 
 
-def test_tests_that_the_time_does_not_suffice_for_are_counted(tmp_path: Path) -> None:
-    _, text, facts = run(tmp_path, "--asmevo-seconds=0")
+def test_tests_that_the_time_does_not_suffice_for_are_counted(pytester: pytest.Pytester) -> None:
+    _, text, facts = run(pytester, "--asmevo-seconds=0")
     assert facts["files"]["test_it.py"]["not_run"] == 5 and "5 not run" in text

@@ -10,7 +10,7 @@ from asmevo.sim import Execution
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Totals since the driver was installed. The difference of two is what happened between them."""
+    """Totals since the driver was installed, or between two moments."""
 
     launches: int = 0
     """Launches that ran whole and wrote their results."""
@@ -20,6 +20,16 @@ class Statistics:
     """Launches of which only a few workgroups ran, for a modelled time."""
     kernels: Mapping[str, int] = field(default_factory=dict[str, int])
     """Launches by kernel name."""
+
+    def since(self, earlier: Statistics) -> Statistics:
+        """What happened after an earlier moment."""
+        kernels = {name: count - earlier.kernels.get(name, 0) for name, count in self.kernels.items()}
+        return Statistics(
+            self.launches - earlier.launches,
+            self.instructions - earlier.instructions,
+            self.estimates - earlier.estimates,
+            {name: count for name, count in kernels.items() if count},
+        )
 
     def launched(self, kernel: str, done: Execution) -> Statistics:
         return replace(

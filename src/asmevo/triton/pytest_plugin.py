@@ -85,6 +85,7 @@ class SimulatedChip:
         self._json: str | None = option("--asmevo-json")
         self._seconds: float | None = option("--asmevo-seconds")
         asmevo.triton.engine().checked = option("--asmevo-checked")
+        self._before = asmevo.triton.statistics()
         self._started = time.monotonic()
         self._files: dict[str, _Counts] = {}
         self._idle: list[str] = []
@@ -115,11 +116,10 @@ class SimulatedChip:
         try:
             yield
         finally:
-            after = asmevo.triton.statistics()
-            launches = after.launches - before.launches
-            counts.launches += launches
-            counts.instructions += after.instructions - before.instructions
-        if not launches and not any(fnmatch(item.nodeid, pattern) for pattern in self._exempt):
+            ran = asmevo.triton.statistics().since(before)
+            counts.launches += ran.launches
+            counts.instructions += ran.instructions
+        if not ran.launches and not any(fnmatch(item.nodeid, pattern) for pattern in self._exempt):
             counts.without_launch += 1
             self._idle.append(item.nodeid)
             if self._demand == "require":
@@ -156,7 +156,7 @@ class SimulatedChip:
             )
             for reason, times in self._skips.get(name, {}).items():
                 write(f"    skipped {times}: {reason}")
-        total = asmevo.triton.statistics()
+        total = asmevo.triton.statistics().since(self._before)
         write(f"kernels: {', '.join(f'{name} x{n}' for name, n in sorted(total.kernels.items())) or 'none'}")
         if self._idle and self._demand != "ignore":
             write(f"passed without a launch: {', '.join(self._idle)}")
