@@ -41,6 +41,8 @@ LIGER = Wheel("liger-kernel==0.8.5", "4e8f8f611a8ad735c37c989410d09820bb08881f13
 NEEDED = ("torch", "triton", "transformers", "packaging", "pytest")
 DISTRIBUTED = "starts a process for each of several GPUs"
 LARGE = "the other shapes have 130 million elements and more, minutes of torch's own time for each test"
+ENVIRONMENT = {"TRITON_DEFAULT_FP_FUSION": "1", "LIGER_FUSED_MOE_AUTOTUNE": "0"}
+"""Triton 3.9's default, and Liger's own switch: its mixture of experts compiles hundreds of configurations otherwise."""
 SUMS = ("passed", "failed", "skipped", "not_run", "launches", "instructions")
 
 
@@ -110,7 +112,7 @@ def run(file: TestFile, folder: Path, seconds: float, *, bf16: bool) -> dict[str
         command += ["--asmevo-no-launch", file.no_launch] if file.no_launch else []
         command += ["-p", "benchmarks.liger_bf16"] if bf16 else []
         path = os.pathsep.join(str(p) for p in (folder / "src", folder, *sys.path) if p)
-        environment = {**os.environ, "PYTHONPATH": path, "TRITON_DEFAULT_FP_FUSION": "1"}
+        environment = {**os.environ, "PYTHONPATH": path, **ENVIRONMENT}
         try:
             done = subprocess.run(
                 [*command, file.path],
