@@ -42,7 +42,7 @@ NEEDED = ("torch", "triton", "transformers", "packaging", "pytest")
 DISTRIBUTED = "starts a process for each of several GPUs"
 LARGE = "the other shapes have 130 million elements and more, minutes of torch's own time for each test"
 ENVIRONMENT = {"TRITON_DEFAULT_FP_FUSION": "1", "LIGER_FUSED_MOE_AUTOTUNE": "0"}
-"""Triton 3.9's default, and Liger's own switch: its mixture of experts compiles hundreds of configurations otherwise."""
+"""Triton's default, and Liger's own switch: its mixture of experts compiles hundreds of configurations otherwise."""
 SUMS = ("passed", "failed", "skipped", "not_run", "launches", "instructions")
 
 
