@@ -49,7 +49,7 @@ for _bits in (32, 64):
         "dec": ("dec", "u", lambda old, x: x if old == 0 or old > x else old - 1),
     }
     for _name, (_ds, _type, _function) in _functions.items():
-        _add([f"{p}_atomic_{_name}{_suffix}" for p in ("buffer", "global", "flat", "s")], _function)
+        _add([f"{p}_atomic_{_name}{_suffix}" for p in ("buffer", "global", "flat", "s", "s_buffer")], _function)
         _names = [f"ds_{_ds}_rtn_{_type}{_bits}", f"ds_{_ds}_{_type}{_bits}"]
         _add(_names[:1] if _name == "swap" else _names, _function)
     _add([f"ds_rsub_u{_bits}", f"ds_rsub_rtn_u{_bits}"], lambda old, x, m=_mask: (x - old) & m)
@@ -60,7 +60,7 @@ for _bits in (32, 64):
         lambda old, wanted, new, w=_bits: new if f(old, w) == f(wanted, w) else old,
     )
     _add(
-        [f"{p}_atomic_cmpswap{_suffix}" for p in ("buffer", "global", "flat", "s")],
+        [f"{p}_atomic_cmpswap{_suffix}" for p in ("buffer", "global", "flat", "s", "s_buffer")],
         lambda old, new, wanted: new if old == wanted else old,
     )
     for _name, _g in (
@@ -80,3 +80,19 @@ _add(
     ["ds_pk_add_bf16", "ds_pk_add_rtn_bf16", *(f"{p}_atomic_pk_add_bf16" for p in ("global", "flat"))],
     _packed_sum(ml_dtypes.bfloat16),
 )
+_add([f"ds_wrxchg2{st}_rtn_b{bits}" for st in ("", "st64") for bits in (32, 64)], lambda old, x: x)
+_add(["ds_append"], lambda old, active: (old + active) % 2**32)
+_add(["ds_consume"], lambda old, active: (old - active) % 2**32)
+_add(["ds_wrap_rtn_b32"], lambda old, limit, rest: (old - limit if old >= limit else old + rest) % 2**32)
+
+
+def _conditional(old: int, x: int) -> int:
+    """Word by word: one with its top bit set goes to memory without it."""
+    before, given = (v.to_bytes(8, "little") for v in (old, x))
+    words = [
+        given[i : i + 3] + bytes([given[i + 3] - 128]) if given[i + 3] >= 128 else before[i : i + 4] for i in (0, 4)
+    ]
+    return int.from_bytes(b"".join(words), "little")
+
+
+_add(["ds_condxchg32_rtn_b64"], _conditional)

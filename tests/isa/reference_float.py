@@ -417,6 +417,9 @@ for _bits in (16, 32):
     _flush = _bits == 32
     approximate(f"v_exp_f{_bits}", _bits, lambda x: np.power(2.0, x), flush=_flush)
     approximate(f"v_log_f{_bits}", _bits, np.log2, flush=_flush)
+    if _flush:
+        approximate("v_exp_legacy_f32", _bits, lambda x: np.power(2.0, x), flush=_flush)
+        approximate("v_log_legacy_f32", _bits, np.log2, flush=_flush)
     approximate(f"v_sin_f{_bits}", _bits, turns(np.sin))
     approximate(f"v_cos_f{_bits}", _bits, turns(np.cos))
 for _bits in (16, 32, 64):

@@ -33,6 +33,11 @@ SYMBOLS = {
     "s_set_gpr_idx_on": "gpr_idx(SRC0)",
     "s_set_gpr_idx_mode": "gpr_idx(SRC0,DST)",
     "s_call_b64": "4",
+    "s_cbranch_i_fork": "4",
+    "s_dcache_discard": "0x10",
+    "s_dcache_discard_x2": "0x10",
+    "s_atc_probe": "0x10",
+    "s_atc_probe_buffer": "0x10",
 }
 ACCUMULATOR = {"v_accvgpr_read_b32": "va", "v_accvgpr_write_b32": "av", "v_accvgpr_mov_b32": "aa"}
 """Register files of result and source."""
@@ -91,6 +96,10 @@ def written(row: Row) -> tuple[str, int, int]:
             w.writes |= mask if slot.is_def else 0
             w.reads |= mask if slot.is_use else 0
     tail = " offen" if isinstance(row, MemoryRow) and row.space is Space.BUFFER else ""
+    if row.name.startswith("tbuffer"):
+        tail = " format:[BUF_DATA_FORMAT_32]" + tail
+    if row.name.startswith("ds_gws"):
+        tail = " gds"
     return f"{row.name} {', '.join(parts)}".strip() + tail, w.reads, w.writes
 
 

@@ -30,6 +30,8 @@ class Division:
 
 DIVISION_32 = Division(32, 96, 64, 23, 150)
 DIVISION_64 = Division(64, 768, 128, 53, 1075)
+DIVISION_16 = Division(16, 31, 0, 0, 31)
+"""Only for `v_div_fixup_f16`: quotients of f16 are computed in f32, without scaling."""
 
 
 def _quiet_nan(o: Algebra, bits: int) -> Value:

@@ -13,8 +13,8 @@ from asmevo.verdict import InputError
 
 _SUFFIX = re.compile(r"_(e32|e64|sdwa|dpp|e64_dpp)$")
 _SPLIT = re.compile(r",\s*(?![^\[(]*[\])])")
-_CACHE_CONTROL = ("buffer_inv", "buffer_wbl2")
-"""Opcodes that print scope bits and no operands."""
+_FLAGS_ONLY = ("buffer_inv", "buffer_wbl2", "ds_gws_sema_p", "ds_gws_sema_v", "ds_gws_sema_release_all")
+"""Opcodes that print flags and no operands."""
 _TEXT_OPERANDS = ("s_waitcnt", "s_setreg", "s_getreg", "s_sendmsg")
 
 
@@ -76,7 +76,7 @@ def parse_instruction(text: str) -> Instruction:
         if not part.strip():
             raise InputError(f"`{text}` has an empty operand; give mnemonic and operands with one comma between them.")
         first, *more = part.split()
-        if (_is_modifier(first) and position) or mnemonic in _CACHE_CONTROL:
+        if (_is_modifier(first) and position) or mnemonic in _FLAGS_ONLY:
             more.insert(0, first)
         else:
             parsed.append(parse_operand(first))

@@ -11,8 +11,10 @@ from typing import Any
 from asmevo.isa.instruction import Instruction
 from asmevo.isa.registers import EXEC_LO, M0, MODE, SCC, VCC_LO
 
-HIDDEN = {"scc": (SCC, 1), "vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "mode": (MODE, 1)}
-"""Registers an opcode may use without printing them: name to (first unit, count)."""
+HIDDEN = {
+    "scc": (SCC, 1), "vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "mode": (MODE, 1), "sgprs": (0, 102),
+}  # fmt: skip
+"""Registers an opcode may use without printing them: name to (first unit, count). `sgprs` is any SGPR."""
 
 TYPE_UNITS = {
     "u8": 1, "u16": 1, "i16": 1, "f16": 1, "bf16": 1, "u32": 1, "i32": 1, "f32": 1, "u64": 2, "i64": 2, "f64": 2,
@@ -117,7 +119,9 @@ class Row:
     64 bits of store data, `lane_select` the last operand selects a lane, `lane_read` reads one lane of a VGPR,
     `m0_data` uses M0 for more than the limit of LDS.
     Execution: `ignores_exec`; `cross_lane` depends on EXEC as data; `lds_dma` memory to LDS without a register;
-    `addtid` the lane index is added to the address; `scalar_buffer` the base is a buffer descriptor; `fp16_ovfl` holds
+    `addtid` the lane index is added to the address; `wave_count` one access for the wave, with its number of active
+    lanes; `scalar_buffer` the base is a buffer descriptor; `scratch_units` the offset counts 64 bytes; `format` data is
+    converted from or to a format of memory; `fp16_ovfl` holds
     for MODE.FP16_OVFL = 0.
     Partial results: `keeps_half` a 16-bit result leaves the other half of its register (op_sel picks the half);
     `high_half` the same, always into the high half; `keeps_byte` an 8-bit result into the byte of op_sel[3:2].
@@ -186,8 +190,20 @@ class MatrixRow(Row):
     """`f32`, `i32` or `f64`."""
     passes: int
     """Length in passes of 4 clocks (hazard rules and the timing model read this)."""
+    sparse: bool = False
+    """SMFMAC: D[m,n] += A B, where A holds two of every four elements along k; a register says which."""
     pipe: Pipe = Pipe.MFMA
     latency: str = "mfma"
+
+    @property
+    def broadcasts(self) -> bool:
+        """Whether CBSZ and ABID let several blocks take one block of A."""
+        return self.blocks > 1 and self.a_type != "f64"
+
+    @property
+    def permutes(self) -> bool:
+        """Whether BLGP moves B between lanes; with f64 its bits negate A, B and C."""
+        return self.broadcasts or self.a_type == "f32"
 
 
 class Space(StrEnum):

@@ -13,13 +13,8 @@ from asmevo.codeobject import CodeObject, Kernel, Resources
 from asmevo.isa import ControlRow, Instruction, Reg, rows
 from asmevo.verdict import InputError, UnsupportedError
 
-_JUMP_KINDS = ("setpc", "swappc", "call")
+_JUMP_KINDS = ("setpc", "swappc", "call", "fork", "rfe")
 COMPUTED_JUMPS = frozenset(r.name for r in rows().values() if isinstance(r, ControlRow) and r.kind in _JUMP_KINDS) | {
-    "s_cbranch_g_fork",
-    "s_cbranch_i_fork",
-    "s_cbranch_join",
-    "s_rfe_b64",
-    "s_rfe_restore_b64",
     "s_set_pc_i64",
     "s_swap_pc_i64",
     "s_call_i64",
@@ -29,10 +24,10 @@ COMPUTED_JUMPS = frozenset(r.name for r in rows().values() if isinstance(r, Cont
 """Opcodes whose target is not, or not only, in the encoding: the control-flow graph ends in doubt there, except at an
 `s_setpc_b64` whose address the lines in front tell (see `known_jump`).
 
-Those that are spelled out have no row; some are of targets that no row is made for.
+Those that are spelled out are of targets that no row is made for.
 """
 _KINDS = {row.name: row.kind for row in rows().values() if isinstance(row, ControlRow)}
-_LEAVES = frozenset({"branch", "endpgm", "setpc"})
+_LEAVES = frozenset({"branch", "endpgm", "setpc", "rfe"})
 """Kinds of control instructions that never go on with the next line."""
 
 

@@ -71,7 +71,7 @@ def additions_to(lines: Sequence[Line], position: int, labels: Collection[int]) 
 @lru_cache(maxsize=1 << 12)
 def _effects(instruction: Instruction) -> tuple[int, int] | None:
     """Registers read and written by an instruction that control passes through."""
-    if control_kind(instruction) in ("branch", "cbranch", "endpgm", "setpc", "swappc", "call"):
+    if control_kind(instruction) in ("branch", "cbranch", "endpgm", "setpc", "swappc", "call", "fork", "rfe"):
         return None
     try:
         known = effects(instruction)

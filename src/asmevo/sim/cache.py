@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
 from threading import RLock
@@ -20,8 +20,8 @@ from asmevo.sim.objectfiles import ObjectFiles, user_folder
 from asmevo.sim.options import Options
 from asmevo.sim.runtime import core_module
 from asmevo.sim.runtime.addresses import ZEROS
-from asmevo.sim.runtime.matrix import Shape, product_module
-from asmevo.sim.runtime.unpack import ELEMENT_BITS, unpack_module, unpack_name
+from asmevo.sim.runtime.matrix import Shape, product_module, sparse_module
+from asmevo.sim.runtime.unpack import ELEMENT_BITS, SELECT, select_module, unpack_module, unpack_name
 
 _Identity: TypeAlias = tuple[int, Options, tuple[int, ...], tuple[str, ...]]
 """Variant, options, encoded lengths where they matter, and texts of a block."""
@@ -38,9 +38,16 @@ def engine_digest() -> str:
 
 
 @cache
-def _products() -> dict[str, Shape]:
-    shapes = (Shape.of(row) for row in rows().values() if isinstance(row, MatrixRow))
-    return {shape.name: shape for shape in shapes}
+def _products() -> dict[str, Callable[[], Module]]:
+    """Makers of the matrix functions by name."""
+    found: dict[str, Callable[[], Module]] = {}
+    for row in rows().values():
+        if isinstance(row, MatrixRow):
+            shape = Shape.of(row)
+            found[shape.sparse_name if row.sparse else shape.name] = partial(
+                sparse_module if row.sparse else product_module, shape
+            )
+    return found
 
 
 class Code:
@@ -135,7 +142,9 @@ class BlockCache:
     def _provide(self, name: str) -> None:
         """Load the module that defines a runtime function."""
         if name in _products():
-            module = product_module(_products()[name])
+            module = _products()[name]()
+        elif name == SELECT:
+            module = select_module()
         elif name in (unpack_name(e) for e in ELEMENT_BITS):
             module = unpack_module(name.removeprefix(unpack_name("")))
         elif name in checked_symbols():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from asmevo.isa import ControlRow, Imm, Instruction, Reg, Word
-from asmevo.isa.registers import EXEC_LO, MODE, VCC_LO
+from asmevo.isa.registers import EXEC_LO, M0, MODE, VCC_LO
 from asmevo.sim.ir import Value, constant
 from asmevo.sim.layout import FAULTS, WAVE, WORKER
 from asmevo.sim.registers import STATE, Registers
@@ -19,6 +19,7 @@ _NOTHING = {
 """Kinds without an effect on registers; what barriers, ends and branches do follows from the block's kind."""
 
 _HARDWARE = re.compile(r"hwreg\((\w+)(?:,\s*(\d+),\s*(\d+))?\)")
+_SGPRS = 102
 _DIES = 8
 """Compute dies (XCC) of the chip, to which workgroups go in turn."""
 
@@ -46,6 +47,8 @@ class ControlEmitter:
             self._getreg(instruction)
         elif row.kind == "setreg":
             self._setreg(instruction)
+        elif row.kind in ("movrels", "movreld"):
+            self._move_relative(instruction, row)
         elif row.kind in ("trap", "halt"):
             self._fault(at)
         else:
@@ -57,6 +60,8 @@ class ControlEmitter:
         name = instruction.base.removeprefix("s_cbranch_")
         if name in ("scc0", "scc1"):
             holds = r.scc() if name == "scc1" else o.not_(r.scc())
+        elif name.startswith("cdbg"):  # there is no debugger
+            holds = o.const(0, 1)
         elif name in ("vccz", "vccnz", "execz", "execnz"):
             bits = r.pair(VCC_LO if name.startswith("vcc") else EXEC_LO)
             holds = o.icmp("ne" if name.endswith("nz") else "eq", bits, o.const(0, 64))
@@ -135,6 +140,26 @@ class ControlEmitter:
         value = read_scalar(self.r, instruction.operands[1], "u32", instruction)
         kept = o.and_(self.r.word(MODE), o.not_(mask))
         self.r.set_word(MODE, o.or_(kept, o.and_(o.shl(value, o.const(offset)), mask)))
+
+    def _move_relative(self, instruction: Instruction, row: ControlRow) -> None:
+        """A move from or to the SGPR that is M0 behind the one that is printed, but no further than the last."""
+        target, source = instruction.operands
+        moved = source if row.kind == "movrels" else target
+        if not isinstance(moved, Reg) or not moved.is_scalar:
+            raise UnsupportedError(f"`{instruction}` moves relative to an operand that is not a scalar register.")
+        o, r = self.r.scalar, self.r
+        r.flush()
+        last = _SGPRS - moved.count
+        number = o.umin(o.add(r.word(M0), o.const(moved.first)), o.const(last))
+        place = self.b.at(r.scalar_pointer(0), o.zext(number, 64).text, 4)
+        kind = f"i{32 * moved.count}"
+        if row.kind == "movrels":
+            value = Value(self.b.load(kind, place, 4), "i", 32 * moved.count, 1)
+            (r.set_pair if moved.count == 2 else r.set_word)(self._target(instruction), value)
+        else:
+            value = read_scalar(r, source, f"b{32 * moved.count}", instruction)
+            self.b.store(kind, value.text, place, 4)
+            r.forget_scalars(0, _SGPRS)
 
     def _fault(self, at: int) -> None:
         self.r.module.extern("sim_fault", "void", "ptr", "i32", "i32", "i32", "i64")

@@ -11,7 +11,7 @@ from asmevo.program.recover import address_index
 from asmevo.program.references import entered_addresses
 from asmevo.verdict import UnsupportedError
 
-_ENDS = frozenset({"branch", "endpgm", "setpc"})
+_ENDS = frozenset({"branch", "endpgm", "setpc", "rfe"})
 
 
 def jumps_anywhere(program: Program) -> bool:

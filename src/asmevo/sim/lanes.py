@@ -118,7 +118,7 @@ class LaneAlgebra:
     def or_(self, a: Value, b: Value) -> Value:
         result = self._integer("or", a, b)
         low, high = (a, b) if b.text in self._raised else (b, a)
-        if low.text in self._widened and high.text in self._raised:
+        if a.bits == 64 and low.text in self._widened and high.text in self._raised:
             self._pairs[result.text] = self._widened[low.text], self._raised[high.text]
         return result
 

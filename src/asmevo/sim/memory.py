@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from asmevo.isa import Imm, Instruction, MemoryRow, Off, Operand, Reg, Space, bind
-from asmevo.isa.registers import M0
+from asmevo.isa.registers import M0, VGPR_BASE
 from asmevo.sim.checked.blocks import BlockChecks
 from asmevo.sim.ir import Builder, Value, constant
 from asmevo.sim.lanes import LaneAlgebra
-from asmevo.sim.layout import WAVE
-from asmevo.sim.registers import STATE, Registers
+from asmevo.sim.layout import LANES, VECTORS, WAVE
+from asmevo.sim.registers import GROUP, STATE, Registers
 from asmevo.sim.runtime.accesses import load_name, store_name
 from asmevo.sim.runtime.addresses import OFFSETS
 from asmevo.verdict import UnsupportedError
@@ -91,11 +91,17 @@ class MemoryEmitter:
 
     # --- LDS
     def _lds(self, instruction: Instruction, row: MemoryRow, at: int, operands: list[Operand | None]) -> None:
-        if "gds" in instruction.modifiers or "addtid" in row.tags:
-            raise UnsupportedError(f"`{instruction}` uses a form of LDS access that the simulator does not model.")
+        if "gds" in instruction.modifiers:
+            raise UnsupportedError(f"`{instruction}` uses the GDS, which gfx942 does not have.")
+        if "wave_count" in row.tags:
+            self._count_wave(instruction, row, at, operands[0])
+            return
         defs = sum(slot.is_def and not slot.hidden for slot in row.slots_for(instruction))
-        address = self._row(operands[defs], instruction)
-        data = operands[:1] if row.kind == "load" else operands[defs + 1 :]
+        if "addtid" in row.tags:
+            address, data = self._lane_addresses(0), operands
+        else:
+            address = self._row(operands[defs], instruction)
+            data = operands[:1] if row.kind == "load" else operands[defs + 1 :]
         if row.elements == 1:
             starts = [instruction.number("offset")]
         else:
@@ -107,15 +113,58 @@ class MemoryEmitter:
                 stored = self._row(data[i], instruction) if row.kind == "store" else "null"
                 self.checks.lds(row, part.offsets, part.mask, stored, at)
         if row.kind == "atomic":
-            self._atomic(instruction, row, lanes[0], data, operands[0] if defs else None, at)
+            returned = operands[0] if defs else None
+            given = [[d] for d in data] if row.elements == 2 else [data]
+            for i, (part, own) in enumerate(zip(lanes, given, strict=True)):
+                self._atomic(instruction, row, part, own, _element(returned, i, row), at)
             return
         for i, part in enumerate(lanes):
-            if row.kind == "load":
-                first = data[0]
-                assert isinstance(first, Reg)
-                self._move(row, part, self.r.vector_pointer(first.first + i * row.size // 4))
-            else:
-                self._move(row, part, self._row(data[i], instruction))
+            operand = _element(data[0], i, row) if row.kind == "load" else data[i]
+            self._move(row, part, self._row(operand, instruction))
+
+    def _temporary(self, number: int) -> str:
+        """Address of one of the engine's own vector registers."""
+        return self.r.vector_pointer(VGPR_BASE + VECTORS + number)
+
+    def _fill(self, row: str, value: str, step: int = 0) -> None:
+        """Set all lanes of a vector register to an i32, plus `step` times the lane."""
+        kind = f"<{GROUP} x i32>"
+        first = self.b.splat(value, "i32", GROUP)
+        for lane in range(0, LANES, GROUP):
+            numbers = first
+            if step:
+                offsets = "<" + ", ".join(f"i32 {step * (lane + n)}" for n in range(GROUP)) + ">"
+                numbers = self.b.op("add", kind, first, offsets)
+            self.b.store(kind, numbers, self.b.at(row, 4 * lane), 64)
+
+    def _lane_addresses(self, number: int) -> str:
+        """A temporary with the LDS address of each lane's dword: M0[15:0] + 4 * lane."""
+        o, row = self.r.scalar, self._temporary(number)
+        self._fill(row, o.and_(self.r.word(M0), o.const(0xFFFF)).text, 4)
+        return row
+
+    def _count_wave(self, instruction: Instruction, row: MemoryRow, at: int, target: Operand | None) -> None:
+        """One atomic at M0[15:0] for the wave, with its number of active lanes, all of which get the old value."""
+        o = self.r.scalar
+        place, count, old = (self._temporary(n) for n in range(3))
+        active = Value(self.r.exec_bits(), "i", 64, 1)
+        self._fill(place, o.and_(self.r.word(M0), o.const(0xFFFF)).text)
+        self._fill(count, o.trunc(o.ctpop(active), 32).text)
+        first = o.and_(active, o.sub(o.const(0, 64), active)).text
+        start = instruction.number("offset")
+        mask = self._extern(
+            "sim_lds", "i64", f"ptr {STATE}", f"ptr {place}", f"i64 {start}", f"i64 {first}",
+            f"i64 {row.size}", f"i32 {at}", "i64 0",
+        )  # fmt: skip
+        lanes = _Lanes(self._field("lds"), self._field("offsets"), mask)
+        if self.checks is not None:
+            self.checks.lds(row, lanes.offsets, lanes.mask, "null", at)
+        self._apply(row, lanes, [count], old, at)
+        result = self._row(target, instruction)
+        with self.b.each_bit(first) as lane:
+            value = self.b.load("i32", self.b.at(old, lane, 4), 4)
+            with self.b.each_bit(self.r.exec_bits()) as other:
+                self.b.store("i32", value, self.b.at(result, other, 4), 4)
 
     def _lds_lanes(self, address: str, start: int, size: int, at: int, slot: int) -> _Lanes:
         mask = self._extern(
@@ -192,6 +241,8 @@ class MemoryEmitter:
     # --- buffers
     def _buffer(self, instruction: Instruction, row: MemoryRow, at: int, operands: list[Operand | None]) -> None:
         modifiers = instruction.modifiers
+        if "format" in row.tags:
+            raise UnsupportedError(f"`{instruction}` converts formats of memory, which the simulator does not model.")
         unknown = modifiers.keys() - _BUFFER_MODIFIERS
         if unknown:
             raise UnsupportedError(
@@ -245,15 +296,19 @@ class MemoryEmitter:
             self._move(row, _Lanes("@sim_zeros", "@sim_zeros", rest), data)
 
     def _to_lds(self, instruction: Instruction, row: MemoryRow, lanes: _Lanes, offset: int, at: int) -> None:
-        """LDS-DMA: lane n goes to LDS at M0 + offset + 4 n."""
-        if row.size != 4:
-            raise UnsupportedError(
-                f"`{instruction}` moves less than a dword to LDS, which the simulator does not model."
-            )
+        """LDS-DMA: lane n goes to LDS at M0 + offset + 4 n, bytes and words extended to a dword."""
         o = self.r.scalar
         target = o.add(o.zext(self.r.word(M0), 64), o.const(offset, 64))
         if self.checks is not None:
             self.checks.lds_dma(self.r.exec_bits(), target.text, at)
+        if row.size < 4:
+            data = self._temporary(0)
+            self._fill(data, "0")
+            self._move(row, lanes, data)
+            address = self._temporary(1)
+            self._fill(address, self.r.word(M0).text, 4)
+            self._access(store_name(4, ""), self._lds_lanes(address, offset, 4, at, 0), data)
+            return
         self._extern(
             "sim_lds_dma", "void", f"ptr {STATE}", f"i64 {lanes.mask}", f"i64 {self.r.exec_bits()}",
             f"i64 {target.text}", f"i32 {at}",
@@ -269,7 +324,14 @@ class MemoryEmitter:
         result: Operand | None,
         at: int,
     ) -> None:
-        """Lanes in turn. Atomics must be aligned, on memory and on LDS."""
+        target = self._row(result, instruction) if result is not None else "null"
+        self._apply(row, lanes, [self._row(d, instruction) for d in data], target, at)
+
+    def _apply(self, row: MemoryRow, lanes: _Lanes, rows: list[str], target: str, at: int) -> None:
+        """An atomic of lanes in turn with the data in `rows`; old values go to the register `target`.
+
+        Atomics must be aligned, on memory and on LDS.
+        """
         base = self.b.load("i64", self.b.at(STATE, WAVE["image_base"].offset), 8) if row.space is not Space.LDS else "0"
         bytes_ = 8 if row.atomic_type.endswith("64") else 4
         aligned = self._extern(
@@ -277,9 +339,7 @@ class MemoryEmitter:
             f"i64 {bytes_}", f"i32 {at}",
         )  # fmt: skip
         lanes = replace(lanes, mask=aligned)
-        function = self._atomic_function(row, len(data))
-        rows = [self._row(d, instruction) for d in data]
-        target = self._row(result, instruction) if result is not None else "null"
+        function = self._atomic_function(row, len(rows))
         arguments = (f"ptr {lanes.base}", f"ptr {lanes.offsets}", f"i64 {lanes.mask}", f"ptr {target}")
         changed = self.b.call("i64", function, *arguments, *(f"ptr {r}" for r in rows))
         self._note(changed)
@@ -330,13 +390,14 @@ class MemoryEmitter:
         distance = o.add(o.zext(self._word(offset, instruction), 64), o.const(instruction.number("offset"), 64))
         if isinstance(offset, Imm):
             distance = o.const(offset.signed + instruction.number("offset"), 64)
+        if "scratch_units" in row.tags:
+            distance = o.shl(distance, o.const(6, 64))
         tail = (f"i64 {row.size}", f"i32 {at}")
+        pointer = self.r.scalar_pointer(base.first)
         if "scalar_buffer" in row.tags:
-            pointer = self.r.scalar_pointer(base.first)
             if self.checks is not None:
                 self.checks.scoped(instruction, row)
-            name = "sim_scalar_buffer" if row.kind == "load" else "sim_scalar_place"
-            place = self._extern(name, "ptr", f"ptr {STATE}", f"ptr {pointer}", f"i64 {distance.text}", *tail)
+            place = self._scalar_buffer_place(row, pointer, distance, at)
         else:
             address = o.add(self.r.pair(base.first), distance)
             if self.checks is not None:
@@ -349,8 +410,17 @@ class MemoryEmitter:
             word = self.b.at(place, 4 * i)
             if row.kind == "load":
                 self.r.set_word(data.first + i, Value(self.b.load("i32", word, 4), "i", 32, 1))
-            else:
-                self.b.store("i32", self.r.word(data.first + i).text, word, 4)
+                continue
+            if "scalar_buffer" in row.tags and i:  # each dword is in range or not
+                word = self._scalar_buffer_place(row, pointer, o.add(distance, o.const(4 * i, 64)), at)
+            self.b.store("i32", self.r.word(data.first + i).text, word, 4)
+
+    def _scalar_buffer_place(self, row: MemoryRow, pointer: str, distance: Value, at: int) -> str:
+        """Address of loaded dwords, of the first one to store, or of the number of an atomic."""
+        name = "sim_scalar_buffer" if row.kind == "load" else "sim_scalar_place"
+        size = 4 if row.kind == "store" else row.size
+        arguments = (f"ptr {STATE}", f"ptr {pointer}", f"i64 {distance.text}", f"i64 {size}", f"i32 {at}")
+        return self._extern(name, "ptr", *arguments)
 
     def _scalar_atomic(self, instruction: Instruction, row: MemoryRow, place: str, data: Reg) -> None:
         """One exchange for the wave; with glc the data registers take the old value."""
@@ -364,6 +434,14 @@ class MemoryEmitter:
         old = Value(before, "i", bits, 1)
         if "glc" in instruction.modifiers:
             (self.r.set_pair if bits == 64 else self.r.set_word)(data.first, old)
+
+
+def _element(operand: Operand | None, number: int, row: MemoryRow) -> Operand | None:
+    """The registers of element `number` in those of both."""
+    if row.elements == 1 or not isinstance(operand, Reg):
+        return operand
+    words = row.size // 4
+    return replace(operand, first=operand.first + number * words, count=words)
 
 
 def _data_bits(row: MemoryRow) -> int:

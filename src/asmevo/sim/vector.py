@@ -106,16 +106,18 @@ class VectorEmitter:
         return 0 <= k < len(op_sel) and bool(op_sel[k])
 
     def _raw(self, operand: Operand | None, kind: str, k: int) -> Value:
-        """The register or constant as an integer of 32 bits, or of 64 for types that wide; as f32 where it is one."""
+        """The register or constant as an integer as wide as its type, of 32 bits at least; as f32 where it is one."""
         r = self.r
-        wide = TYPE_UNITS[kind] == 2
+        wide = TYPE_UNITS[kind] >= 2
         if isinstance(operand, Imm):
             bits = immediate_bits(operand, kind)
-            return constant(bits, 64 if wide else 32, GROUP)
+            return constant(bits, max(32, 32 * TYPE_UNITS[kind]), GROUP)
         if not isinstance(operand, Reg):
             raise _refuse(self.instruction, f"the operand {operand}")
-        if operand.is_scalar:
+        if operand.is_scalar and operand.count <= 2:
             return r.splat(r.pair(operand.first) if wide else r.word(operand.first))
+        if operand.is_scalar:
+            raise _refuse(self.instruction, f"{operand.count} SGPRs as one operand")
         if kind == "f32" and not (self.dpp is not None and k == 0) and self.instruction.encoding != "sdwa":
             return r.read_float(operand.first)
         if self.dpp is not None and k == 0:
@@ -124,8 +126,11 @@ class VectorEmitter:
             low, *high = (r.read(u) for u in range(operand.first, operand.first + operand.count))
         if not wide:
             return low
-        o = r.vector
-        return o.or_(o.zext(low, 64), o.shl(o.zext(high[0], 64), o.const(32, 64)))
+        o, bits = r.vector, 32 * operand.count
+        whole = o.zext(low, bits)
+        for i, part in enumerate(high, 1):
+            whole = o.or_(whole, o.shl(o.zext(part, bits), o.const(32 * i, bits)))
+        return whole
 
     def _typed(self, raw: Value, kind: str, *, high: bool = False) -> Value:
         """Raw bits as a value of an operand type."""
@@ -290,9 +295,9 @@ class VectorEmitter:
             r.write(unit, value, self.dpp_mask)
             return
         value = o.canonical_bits(value)
-        if value.bits == 64:
-            r.write(unit, o.trunc(value, 32), self.dpp_mask)
-            r.write(unit + 1, o.trunc(o.lshr(value, o.const(32, 64)), 32), self.dpp_mask)
+        if value.bits > 32:
+            for i in range(value.bits // 32):
+                r.write(unit + i, o.trunc(o.lshr(value, o.const(32 * i, value.bits)), 32), self.dpp_mask)
             return
         if self.instruction.encoding == "sdwa":
             value = self._sdwa_result(unit, o.zext(value, 32), value.bits)
@@ -339,7 +344,7 @@ class VectorEmitter:
         """A VOP3P instruction: the meaning on each of two elements, or on one for the mixed precision rows."""
         bound = list(bind(instruction, row))
         self._begin(instruction, bound)
-        sources = [(slot, operand) for slot, operand in bound if slot.is_use and slot.tied < 0 and not slot.hidden]
+        sources = [(slot, operand) for slot, operand in bound if slot.is_use and not slot.hidden]
         destination = next(operand for slot, operand in bound if slot.is_def)
         if not isinstance(destination, Reg):
             raise _refuse(instruction, "a result that is not a register")

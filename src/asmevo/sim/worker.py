@@ -15,13 +15,12 @@ from asmevo.sim.checked.checking import Checking
 from asmevo.sim.checked.shadow import Shadow
 from asmevo.sim.entry import EntryState
 from asmevo.sim.executable import Executable
-from asmevo.sim.layout import PANEL, PANEL_SLOTS, ROW, WAVE, WORKER, WORKER_BYTES
+from asmevo.sim.layout import WAVE, WORKER, WORKER_BYTES
+from asmevo.sim.matrices import PANEL_BYTES
 from asmevo.sim.results import WaveOrder
 from asmevo.sim.runtime.addresses import ARRAYS, OFFSETS
 from asmevo.sim.slots import Slots, aligned, cell
 
-_COPY_REGISTERS = 32
-"""Registers of the longest accumulator, which MFMA may have to copy."""
 _TRACE_BLOCKS = 1 << 20
 
 Entry = Callable[[int], int]
@@ -56,7 +55,7 @@ class Worker:
         self.counts = np.zeros((layout.COUNTERS, blocks), np.int64)
         self.trace = np.zeros(_TRACE_BLOCKS if shared.trace else 0, np.int32)
         self._scratch = aligned(ARRAYS * OFFSETS)
-        self._panels = aligned(PANEL_SLOTS * PANEL + _COPY_REGISTERS * ROW)
+        self._panels = aligned(PANEL_BYTES)
         self._entry = entry
         self._memory = memory
         descending = shared.wave_order is WaveOrder.DESCENDING

@@ -16,6 +16,7 @@ from asmevo.isa.table import (
     integer,
     lds,
     matrix,
+    media,
     scalar,
     vector_memory,
 )
@@ -25,7 +26,7 @@ from asmevo.verdict import UnsupportedError
 @cache
 def rows() -> dict[str, Row]:
     """All rows by mnemonic without encoding suffix."""
-    modules = (scalar, control, integer, float_, half, convert, cross_lane, matrix, lds, vector_memory, flat)
+    modules = (scalar, control, integer, float_, half, convert, media, cross_lane, matrix, lds, vector_memory, flat)
     return index(row for module in modules for row in module.ROWS)
 
 

@@ -59,6 +59,20 @@ def masked_or(o: Algebra, old: Value, clear: Value, set_: Value) -> Value:
     return o.or_(o.and_(old, o.not_(clear)), set_)
 
 
+def wrapped(o: Algebra, old: Value, limit: Value, rest: Value) -> Value:
+    """`ds_wrap`: takes `limit` off, or adds `rest` below it."""
+    return o.select(o.icmp("uge", old, limit), o.sub(old, limit), o.add(old, rest))
+
+
+def exchanged_words(o: Algebra, old: Value, x: Value) -> Value:
+    """`ds_condxchg32`: each word of `x` whose top bit is set replaces the one in memory, without that bit."""
+    words: list[Value] = []
+    for i in (0, 1):
+        before, new = (o.trunc(o.lshr(v, o.const(32 * i, 64)), 32) for v in (old, x))
+        words.append(o.select(o.icmp("slt", new, o.const(0)), o.and_(new, o.const(0x7FFFFFFF)), before))
+    return pair(o, words[0], words[1])
+
+
 FLOAT_ATOMICS: dict[str, Meaning] = {
     "add": lambda o, old, x: o.fadd(old, x),
     "min": lambda o, old, x: o.select(o.fcmp("olt", x, old), x, old),

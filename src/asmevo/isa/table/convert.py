@@ -15,6 +15,7 @@ from asmevo.isa.compose_float import (
     pack_f16_toward_zero,
     signed_fourth_bits,
 )
+from asmevo.isa.compose_media import to_fp8_stochastic
 from asmevo.isa.row import Row
 from asmevo.isa.table.build import Meaning, lane
 
@@ -70,6 +71,13 @@ ROWS: tuple[Row, ...] = (
                 "u16 = f32, f32",
                 lambda o, a, b, form=form: fp8_pair(o, a, b, form),
                 "keeps_half",
+                "fp16_ovfl",
+            ),
+            _cvt(
+                f"v_cvt_sr_{name}_f32",
+                "u8 = f32, b32",
+                lambda o, a, seed, form=form: to_fp8_stochastic(o, a, seed, form),
+                "keeps_byte",
                 "fp16_ovfl",
             ),
         )

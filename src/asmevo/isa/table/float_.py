@@ -178,6 +178,8 @@ ROWS: tuple[Row, ...] = (
     # transcendentals; f32 forms take and give no denormals
     trans("v_exp_f32", "f32 = f32", lambda o, a: flush(o, o.exp2(a))),
     trans("v_log_f32", "f32 = f32", lambda o, a: o.log2(flush(o, a))),
+    trans("v_exp_legacy_f32", "f32 = f32", lambda o, a: flush(o, o.exp2(a))),
+    trans("v_log_legacy_f32", "f32 = f32", lambda o, a: o.log2(flush(o, a))),
     trans("v_rcp_f32", "f32 = f32", reciprocal),
     trans("v_rcp_iflag_f32", "f32 = f32", reciprocal),
     trans("v_rsq_f32", "f32 = f32", reciprocal_root),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asmevo.isa.algebra import Algebra, Value
 from asmevo.isa.compose import median, nearest
+from asmevo.isa.compose_division import DIVISION_16, fixup
 from asmevo.isa.compose_float import binary_exponent, fraction, mantissa, median_float
 from asmevo.isa.row import Row
 from asmevo.isa.table.build import Meaning, lane, packed, trans
@@ -20,6 +21,10 @@ def _low_product(o: Algebra, a: Value, b: Value, c: Value) -> Value:
 def _widening(o: Algebra, a: Value, b: Value, c: Value, *, signed: bool) -> Value:
     widen = o.sext if signed else o.zext
     return o.add(o.mul(widen(a, 32), widen(b, 32)), c)
+
+
+def _unfused(o: Algebra, a: Value, b: Value, c: Value) -> Value:
+    return o.fadd(o.fmul(a, b), c)
 
 
 _SUMS: tuple[tuple[str, Meaning], ...] = (
@@ -66,6 +71,13 @@ ROWS: tuple[Row, ...] = (
     lane("v_sub_f16", "f16 = f16, f16", lambda o, a, b: o.fsub(a, b)),
     lane("v_subrev_f16", "f16 = f16, f16", lambda o, a, b: o.fsub(b, a)),
     lane("v_mul_f16", "f16 = f16, f16", lambda o, a, b: o.fmul(a, b)),
+    lane("v_mac_f16", "f16 = f16, f16, @0", _unfused),
+    lane("v_mad_f16", "f16 = f16, f16, f16", _unfused, "keeps_half"),
+    lane("v_mad_legacy_f16", "f16 = f16, f16, f16", _unfused),
+    *(
+        lane(f"v_div_fixup{kind}_f16", "f16 = f16, f16, f16", lambda o, a, b, c: fixup(o, DIVISION_16, a, b, c), *tags)
+        for kind, tags in (("", ("keeps_half",)), ("_legacy", ()))
+    ),
     lane("v_fma_legacy_f16", "f16 = f16, f16, f16", lambda o, a, b, c: o.fma(a, b, c)),
     lane("v_min_f16", "f16 = f16, f16", lambda o, a, b: o.fmin(a, b)),
     lane("v_max_f16", "f16 = f16, f16", lambda o, a, b: o.fmax(a, b)),
@@ -107,6 +119,7 @@ ROWS: tuple[Row, ...] = (
     packed("v_pk_add_f16", "b32 = b32, b32", lambda o, a, b: o.fadd(a, b), element="f16"),
     packed("v_pk_mul_f16", "b32 = b32, b32", lambda o, a, b: o.fmul(a, b), element="f16"),
     packed("v_pk_fma_f16", "b32 = b32, b32, b32", lambda o, a, b, c: o.fma(a, b, c), element="f16"),
+    packed("v_pk_fmac_f16", "b32 = b32, b32, @0", lambda o, a, b, c: o.fma(a, b, c), element="f16"),
     packed("v_pk_min_f16", "b32 = b32, b32", lambda o, a, b: o.fmin(a, b), element="f16"),
     packed("v_pk_max_f16", "b32 = b32, b32", lambda o, a, b: o.fmax(a, b), element="f16"),
 )

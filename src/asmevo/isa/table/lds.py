@@ -9,11 +9,13 @@ from asmevo.isa.row import Counter, CrossLaneRow, Pipe, Row, Space, signature
 from asmevo.isa.table.atomics import (
     FLOAT_ATOMICS,
     PACKED_ATOMICS,
+    exchanged_words,
     integer_atomics,
     masked_or,
     reverse_subtract,
     store_if_equal,
     store_if_equal_float,
+    wrapped,
 )
 from asmevo.isa.table.build import Meaning, memory
 
@@ -117,6 +119,28 @@ ROWS: tuple[Row, ...] = (
         row
         for name, meaning in PACKED_ATOMICS.items()
         for row in _atomic(f"ds_{name[:6]}{{}}{name[6:]}", 32, "u32", meaning)
+    ),
+    *(
+        memory(
+            f"ds_wrxchg2{st}_rtn_b{bits}",
+            f"b{2 * bits} = u32, b{bits}, b{bits}",
+            _LDS,
+            "atomic",
+            bits // 8,
+            elements=2,
+            stride=stride,
+            atomic=lambda o, old, x: x,
+            atomic_type=f"u{bits}",
+        )
+        for st, stride in (("", 1), ("st64", 64))
+        for bits in (32, 64)
+    ),
+    _atomic("ds_wrap{}_b32", 32, "u32", wrapped, 2)[1],
+    _atomic("ds_condxchg32{}_b64", 64, "u64", exchanged_words)[1],
+    # counters for the wave, at the address in M0
+    *(
+        memory(name, "b32 = {m0}", _LDS, "atomic", 4, "m0_data", "wave_count", atomic=meaning)
+        for name, meaning in (("ds_append", integer_atomics(32)["add"]), ("ds_consume", integer_atomics(32)["sub"]))
     ),
     # moves between lanes
     _through_lds("ds_bpermute_b32", "b32 = u32, b32", "bpermute"),

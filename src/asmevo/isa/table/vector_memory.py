@@ -5,7 +5,7 @@ Buffer forms print `data, voffset, rsrc, soffset`; with `lds` the data goes to L
 
 from __future__ import annotations
 
-from asmevo.isa.row import Row, Space
+from asmevo.isa.row import MemoryRow, Row, Space
 from asmevo.isa.table.atomics import FLOAT_ATOMICS, integer_atomics, packed_add_f16, swap_if_equal
 from asmevo.isa.table.build import memory
 
@@ -38,7 +38,37 @@ def wide(size: int) -> tuple[str, ...]:
 
 _ADDRESS = "any, b128, u32"
 
+_SCALAR_FORMS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("", "b64", ()),
+    ("buffer_", "b128", ("scalar_buffer",)),
+    ("scratch_", "b64", ("scratch_units",)),
+)
+"""Part of the mnemonic, type of the base and tags of scalar stores and atomics; scratch has no atomics."""
+
+_CHANNELS = (("x", 1), ("xy", 2), ("xyz", 3), ("xyzw", 4))
+
+
+def _formatted(name: str, channels: int, kind: str, *, half: bool) -> MemoryRow:
+    """A load or store that converts between registers and the format that descriptor or instruction names.
+
+    `size` is that of the registers: the bytes in memory depend on the format.
+    """
+    size = 4 * (-(-channels // 2) if half else channels)
+    data, tags = f"b{8 * size}", wide(size) if kind == "store" else ()
+    operands = f"{data} = {_ADDRESS}" if kind == "load" else f"= {data}, {_ADDRESS}"
+    extend = "d16_hi" if "d16_hi" in name else ""
+    return memory(name, operands, _BUFFER, kind, size, *tags, "format", extend=extend)
+
+
 ROWS: tuple[Row, ...] = (
+    *(
+        _formatted(f"{prefix}_{kind}_format_{d16}{channels}", count, kind, half=bool(d16))
+        for prefix in ("buffer", "tbuffer")
+        for kind in ("load", "store")
+        for d16 in ("", "d16_")
+        for channels, count in _CHANNELS
+    ),
+    *(_formatted(f"buffer_{kind}_format_d16_hi_x", 1, kind, half=True) for kind in ("load", "store")),
     # buffers
     *(
         memory(f"buffer_load_{name}", f"{register(size)} = {_ADDRESS}", _BUFFER, "load", size, extend=extend)
@@ -108,32 +138,41 @@ ROWS: tuple[Row, ...] = (
         for n, suffix in ((1, ""), (2, "x2"), (4, "x4"), (8, "x8"), (16, "x16"))
     ),
     *(
-        memory(f"s_store_dword{suffix}", f"= b{32 * n}, b64, any", _SCALAR, "store", 4 * n)
+        memory(f"s_{prefix}store_dword{suffix}", f"= b{32 * n}, {base}, any", _SCALAR, "store", 4 * n, *tags)
+        for prefix, base, tags in _SCALAR_FORMS
+        for n, suffix in ((1, ""), (2, "x2"), (4, "x4"))
+    ),
+    *(
+        memory(f"s_scratch_load_dword{suffix}", f"b{32 * n} = b64, any", _SCALAR, "load", 4 * n, "scratch_units")
         for n, suffix in ((1, ""), (2, "x2"), (4, "x4"))
     ),
     *(
         memory(
-            f"s_atomic_{name}{suffix}",
-            f"= b{bits}, b64, any",
+            f"s_{prefix}atomic_{name}{suffix}",
+            f"= b{bits}, {base}, any",
             _SCALAR,
             "atomic",
             bits // 8,
+            *tags,
             atomic=meaning,
             atomic_type=f"u{bits}",
         )
+        for prefix, base, tags in _SCALAR_FORMS[:2]
         for bits, suffix in ((32, ""), (64, "_x2"))
         for name, meaning in integer_atomics(bits).items()
     ),
     *(
         memory(
-            f"s_atomic_cmpswap{suffix}",
-            f"= b{2 * bits}, b64, any",
+            f"s_{prefix}atomic_cmpswap{suffix}",
+            f"= b{2 * bits}, {base}, any",
             _SCALAR,
             "atomic",
             bits // 8,
+            *tags,
             atomic=swap_if_equal,
             atomic_type=f"u{bits}",
         )
+        for prefix, base, tags in _SCALAR_FORMS[:2]
         for bits, suffix in ((32, ""), (64, "_x2"))
     ),
 )

@@ -40,8 +40,13 @@ class Shape:
         return f"sim_mma_{self.c_type}_{self.m}x{self.n}x{self.k}x{self.blocks}"
 
     @property
+    def sparse_name(self) -> str:
+        """The function's name for SMFMAC."""
+        return f"sim_smma_{self.c_type}_{self.m}x{self.n}x{self.k}"
+
+    @property
     def elements(self) -> int:
-        """Elements of A in a lane."""
+        """Elements of B in a lane, and of A, of which SMFMAC has half as many."""
         return self.m * self.k * self.blocks // LANES
 
     @property
@@ -81,6 +86,38 @@ def product_module(shape: Shape) -> Module:
             _small(f, shape)
         else:
             _tiles(f, shape)
+        f.do("ret void")
+    return module
+
+
+SPARSE_PARAMETERS = {"d": "ptr", "a": "ptr", "b": "ptr", "places": "ptr"}
+"""`places` is what `sim_select_sparse` makes of the indices."""
+
+
+def sparse_module(shape: Shape) -> Module:
+    """void sim_smma_...(d, a, b, places): D = A B + D for a sparse A, element after element of A.
+
+    Numbers of B that no element of A stands for do not take part, whatever they are.
+    """
+    module = Module()
+    with module.function(shape.sparse_name, "void", SPARSE_PARAMETERS) as f:
+        lane_groups, quads = LANES // shape.n, shape.registers // 4
+        with f.loop(quads) as quad, f.loop(lane_groups) as group:
+            row = f.i64("add", f.i64("mul", quad, 4 * lane_groups), f.i64("shl", group, 2))
+            d, lanes = f.at("%d", f.i64("shl", quad, 2), ROW), f.i64("mul", group, shape.n)
+            with f.loop(shape.n // 16) as half, f.loop(4) as r:
+                column = f.i64("shl", half, 4)
+                place = f.at(f.at(d, r, ROW), f.i64("add", lanes, column), 4)
+                own = f.i64("add", row, r)
+                total = _load_c(f, shape, place)
+                for k in range(shape.groups):
+                    for e in range(shape.elements // 2):
+                        at = 4 * (e * LANES + k * shape.m)
+                        left = f.splat(f.load("float", f.at(f.at("%a", at), own, 4), 4), "float", 16)
+                        distance = f.cast("zext", f.load("i32", f.at(f.at("%places", at), own, 4), 4), "i32", "i64")
+                        line = f.at(f.at(f.at("%b", 4 * k * shape.n), column, 4), distance)
+                        total = _fma(f, _LINE, "f32", left, f.load(_LINE, line, 64), total)
+                _store_d(f, shape, total, place, place)
         f.do("ret void")
     return module
 

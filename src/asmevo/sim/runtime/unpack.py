@@ -12,6 +12,8 @@ ELEMENT_BITS = {"f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "fp8": 8, "bf8": 8
 """Matrix element types to their bits."""
 
 PARAMETERS = {"panel": "ptr", "source": "ptr", "registers": "i64"}
+SELECT = "sim_select_sparse"
+SELECT_PARAMETERS = {"panel": "ptr", "source": "ptr", "shift": "i32", "count": "i64"}
 
 _GROUP = 16
 _WORDS = f"<{_GROUP} x i32>"
@@ -32,6 +34,28 @@ def unpack_module(element: str) -> Module:
             _with_nan(f, element)
         else:
             _each(f, 32 // ELEMENT_BITS[element], _CONVERSIONS[element])
+        f.do("ret void")
+    return module
+
+
+def select_module() -> Module:
+    """void sim_select_sparse(panel, source, shift, count): where in a panel of B the elements of a sparse A belong.
+
+    Element e of a lane stands at k = 4 (e / 2) + i with the index i in bits 2 e + 1 : 2 e of the lane's register above
+    `shift`. The panel gets the distance in bytes of row k from the begin of its group of lanes.
+    """
+    module = Module()
+    with module.function(SELECT, "void", SELECT_PARAMETERS) as f:
+        with f.loop("%count") as e:
+            low = f.i32("add", f.i32("shl", f.cast("trunc", e, "i64", "i32"), 1), "%shift")
+            first = f.i32("shl", f.i32("lshr", f.cast("trunc", e, "i64", "i32"), 1), 2)
+            row = f.at("%panel", e, 4 * LANES)
+            with f.loop(LANES // _GROUP) as group:
+                words = f.load(_WORDS, f.at("%source", group, 4 * _GROUP), 64)
+                moved = f.op("lshr", _WORDS, words, f.splat(low, "i32", _GROUP))
+                k = f.op("add", _WORDS, f.op("and", _WORDS, moved, "splat (i32 3)"), f.splat(first, "i32", _GROUP))
+                distance = f.op("mul", _WORDS, k, f"splat (i32 {4 * LANES})")
+                f.store(_WORDS, distance, f.at(row, group, 4 * _GROUP), 64)
         f.do("ret void")
     return module
 
