@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 from asmevo.codeobject import CodeObject
-from asmevo.isa import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = ROOT / "examples" / "fp8_gemm" / "launches"
 SPELLED = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "launch.md").read_text(), re.DOTALL)[1]
 ADMITTED = ("PROVED", "TESTED")
 VERBS = ["run", "profile", "optimize"]
-STRANGE = ("v_mqsad_u32_u8 v[0:3], v[0:1], v0, v[0:3]", "s_setvskip s0, s1")
-UNKNOWN_OPCODE = next(text for text in STRANGE if text.split()[0] not in rows())
-"""An instruction that assembles and has no row."""
+REFUSED = "v_screen_partition_4se_b32_e32 v255, v254"
+"""An instruction that assembles and that the simulator does not execute."""
 
 
 @pytest.fixture
@@ -47,9 +45,9 @@ def edited(runs, k0: Path, folder: Path, change) -> Path:
     return folder / "candidate.co"
 
 
-def with_unknown_opcode(runs, k0: Path, folder: Path) -> Path:
-    """K0 with one instruction that the opcode table does not know, on every path."""
-    return edited(runs, k0, folder, lambda text: re.sub(r"v_mov_b32_e32 v\d+, 0 [^\n]*", UNKNOWN_OPCODE, text, count=1))
+def with_refused_instruction(runs, k0: Path, folder: Path) -> Path:
+    """K0 with one instruction that the simulator does not execute, on every path."""
+    return edited(runs, k0, folder, lambda text: re.sub(r"v_mov_b32_e32 v\d+, 0 [^\n]*", REFUSED, text, count=1))
 
 
 def test_run_compares_with_numpy_and_saves_results(runs, tmp_path, fp8_gemm_path):
@@ -195,10 +193,10 @@ class TestLaunchesThatDoNotFit:
         assert "absent.toml" in self.refused(fails, tmp_path, verb, fp8_gemm_path, tmp_path / "absent.toml")
         assert "no launch file" in self.refused(fails, tmp_path, verb, fp8_gemm_path, tmp_path / "empty")
 
-    def test_an_opcode_without_a_row(self, runs, fails, tmp_path, fp8_gemm_path, verb):
-        k0 = with_unknown_opcode(runs, fp8_gemm_path, tmp_path)
+    def test_an_instruction_that_is_not_executed(self, runs, fails, tmp_path, fp8_gemm_path, verb):
+        k0 = with_refused_instruction(runs, fp8_gemm_path, tmp_path)
         sentence = self.refused(fails, tmp_path, verb, k0, LAUNCHES / "tile.toml", code=3)
-        assert UNKNOWN_OPCODE.split()[0] in sentence and "row" in sentence
+        assert REFUSED in sentence and "simulator" in sentence
 
 
 @pytest.mark.parametrize("verb", ["run", "optimize"])
@@ -231,7 +229,10 @@ def test_unknown_chip(fails, tmp_path, fp8_gemm_path):
     assert "mi300x" in fails(2, "optimize", *arguments, "--out", tmp_path / "new")
 
 
-def test_coverage_lists_an_opcode_without_a_row(runs, tmp_path, fp8_gemm_path):
-    k0 = with_unknown_opcode(runs, fp8_gemm_path, tmp_path)
-    assert json.loads(runs("coverage", k0, "--json", code=3))["without_row"] == {UNKNOWN_OPCODE.split()[0]: 1}
-    assert "every one has a row" in runs("coverage", fp8_gemm_path)
+def test_coverage_lists_what_is_not_executed(runs, tmp_path, fp8_gemm_path):
+    k0 = with_refused_instruction(runs, fp8_gemm_path, tmp_path)
+    facts = json.loads(runs("coverage", k0, "--json", code=3))
+    assert facts["without_row"] == {} and list(facts["not_executed"]) == [REFUSED]
+    assert REFUSED in runs("coverage", k0, code=3)
+    text = runs("coverage", fp8_gemm_path)
+    assert "every one has a row" in text and "executes all of it" in text

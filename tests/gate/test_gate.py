@@ -122,7 +122,7 @@ UNKNOWN = {
         Insert(STORE, ("s_cbranch_scc0 L20", "v_mov_b32_e32 v5, 0"), fallthrough=True),
     ),
     "an endless loop": (Replace(line("s_cmp_lt"), "s_cmp_lg_u32 s8, -1"),),
-    "an opcode without a row": (Insert(STORE, "v_mqsad_pk_u16_u8 v[6:7], v[6:7], v9, v[10:11]"),),
+    "an instruction that no device executes": (Insert(STORE, "v_screen_partition_4se_b32_e32 v6, v9"),),
 }
 
 

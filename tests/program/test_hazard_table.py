@@ -170,10 +170,9 @@ def test_other_rows(name: str):
         "v_mov_b32_e32 v2, src_execz",
         "s_rfe_b64 s[0:1]",
         "v_permlane32_swap_b32_e32 v0, v1",
-        "v_smfmac_f32_16x16x32_f16 v[4:7], v[0:1], v[8:11], v2",
     ],
 )
-def test_what_has_no_row_is_undecided(text: str):
+def test_what_is_not_known_is_undecided(text: str):
     """Wait states that these need are not counted: whoever uses them gets no verdict at all."""
     with pytest.raises(UnsupportedError):
         short("s_nop 0", 0, text, "gfx950")

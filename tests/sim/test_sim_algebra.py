@@ -22,8 +22,8 @@ from asmevo.sim.layout import FULL, PARTIAL, SKIP
 from asmevo.sim.native import Compiler, Effort, Host, Library, linker
 from asmevo.sim.options import FloatRules, Options
 from asmevo.sim.runtime import core_module
-from asmevo.sim.runtime.matrix import Shape, product_module
-from asmevo.sim.runtime.unpack import ELEMENT_BITS, unpack_module
+from asmevo.sim.runtime.matrix import Shape, product_module, sparse_module
+from asmevo.sim.runtime.unpack import ELEMENT_BITS, select_module, unpack_module
 from sim_kernels import block_cache
 
 LANES = 64
@@ -51,8 +51,16 @@ def width(kind: str, row: LaneRow | ScalarRow) -> int:
     return 64 if kind == "mask" and isinstance(row, ScalarRow) else type_bits(kind)
 
 
+def words_of(bits: int) -> int:
+    return max(1, bits // 64)
+
+
+def joined(o: LaneAlgebra, low: Value, high: Value) -> Value:
+    return o.or_(o.zext(low, 128), o.shl(o.zext(high, 128), o.const(64, 128)))
+
+
 def emit(module: Module, name: str, row: LaneRow | ScalarRow) -> None:
-    """void <name>(in, out): one i64 for each use or def and lane."""
+    """void <name>(in, out): one i64 for each use or def and lane, two where it has 128 bits."""
     _, uses = kinds(row)
     step = 1 if isinstance(row, ScalarRow) else GROUP
     with module.function(name, "void", {"in": "ptr", "out": "ptr"}) as f:
@@ -60,14 +68,25 @@ def emit(module: Module, name: str, row: LaneRow | ScalarRow) -> None:
             o = LaneAlgebra(f, step, group)
             vector = Value("", "i", 64, step).type
             values = []
-            for i, kind in enumerate(uses):
-                word = f.load(vector, f.at(f.at("%in", 8 * LANES * i), group, 8 * step), 8)
-                value = o.trunc(Value(word, "i", 64, step), width(kind, row))
+            place = 0
+            for kind in uses:
+                bits = width(kind, row)
+                words = []
+                for _ in range(words_of(bits)):
+                    words.append(Value(f.load(vector, f.at(f.at("%in", place), group, 8 * step), 8), "i", 64, step))
+                    place += 8 * LANES
+                value = o.trunc(words[0], bits) if bits <= 64 else joined(o, *words)
                 values.append(o.as_float(value) if kind in ("f16", "f32", "f64") else value)
             given = row.meaning(o, *values)
-            for i, value in enumerate(given if isinstance(given, tuple) else (given,)):
-                wide = o.zext(o.as_int(value), 64)
-                f.store(vector, wide.text, f.at(f.at("%out", 8 * LANES * i), group, 8 * step), 8)
+            place = 0
+            for value in given if isinstance(given, tuple) else (given,):
+                wide = o.as_int(value)
+                for i in range(words_of(wide.bits)):
+                    part = (
+                        o.zext(wide, 64) if wide.bits <= 64 else o.trunc(o.lshr(wide, o.const(64 * i, wide.bits)), 64)
+                    )
+                    f.store(vector, part.text, f.at(f.at("%out", place), group, 8 * step), 8)
+                    place += 8 * LANES
         f.do("ret void")
 
 
@@ -151,12 +170,18 @@ def test_native_code_agrees_with_the_interpreter(name: str) -> None:
     for lane in range(0, LANES, 7):  # equal operands now and then
         if len(uses) > 1 and width(uses[0], row) == width(uses[1], row):
             table[lane][1] = table[lane][0]
-    got = call(name, np.array(table, np.uint64).T.copy(), len(defs))
+    widths = [[width(kind, row) for kind in side] for side in (uses, defs)]
+    split = [[v >> (64 * i) for v, b in zip(r, widths[0], strict=True) for i in range(words_of(b))] for r in table]
+    words = np.array([[v & (1 << 64) - 1 for v in r] for r in split], np.uint64).T.copy()
+    got = call(name, words, sum(map(words_of, widths[1])))
     for lane, values in enumerate(table):
         want = evaluate(row, *values, lane=lane)
-        for kind, x, y in zip(defs, got[:, lane], want, strict=True):
-            assert agrees(name, kind, width(kind, row), int(x), y), (
-                f"{name} lane {lane} ({', '.join(map(hex, values))}): {hex(int(x))}, interpreter {hex(y)}"
+        place = 0
+        for kind, bits, y in zip(defs, widths[1], want, strict=True):
+            x = sum(int(got[place + i, lane]) << (64 * i) for i in range(words_of(bits)))
+            place += words_of(bits)
+            assert agrees(name, kind, bits, x, y), (
+                f"{name} lane {lane} ({', '.join(map(hex, values))}): {hex(x)}, interpreter {hex(y)}"
             )
 
 
@@ -173,8 +198,10 @@ def test_every_row_compiles_for_aarch64() -> None:
 
 def test_runtime_and_blocks_compile_for_aarch64() -> None:
     compiler = Compiler(ARM)
-    modules = [core_module("aarch64"), *(unpack_module(e) for e in ELEMENT_BITS)]
-    modules += [product_module(s) for s in {Shape.of(r) for r in rows().values() if isinstance(r, MatrixRow)}]
+    matrices = [r for r in rows().values() if isinstance(r, MatrixRow)]
+    modules = [core_module("aarch64"), select_module(), *(unpack_module(e) for e in ELEMENT_BITS)]
+    modules += [product_module(s) for s in {Shape.of(r) for r in matrices if not r.sparse}]
+    modules += [sparse_module(s) for s in {Shape.of(r) for r in matrices if r.sparse}]
     code = (
         "v_add_f32_dpp v4, v4, v4 row_shr:4 row_mask:0xf bank_mask:0xf",
         "v_cmp_lt_f32_e32 vcc, v1, v2",

@@ -1,4 +1,4 @@
-"""`asmevo coverage`: opcodes that the opcode table does not know."""
+"""`asmevo coverage`: opcodes that the opcode table does not know, and forms that the simulator does not execute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asmevo.verdict import Verdict
 
 
 def coverage(k0: ObjectPath, kernel: KernelName = None, json: Json = False) -> int:
-    """List the opcodes of a kernel that have no row in the opcode table (exit code 3 when there are any)."""
+    """List opcodes that have no row in the opcode table, and what the simulator cannot execute (exit code 3 if any)."""
     facts = coverage_facts(read_program(k0, kernel))
     emit(facts, lambda: coverage_text(facts), json)
-    return Verdict.UNKNOWN.exit_code if facts["without_row"] else 0
+    return Verdict.UNKNOWN.exit_code if facts["without_row"] or facts["not_executed"] else 0

@@ -12,6 +12,9 @@ from asmevo.isa import rows
 from asmevo.isa.limits import limits_of
 from asmevo.program import Program
 from asmevo.report.oddities import oddities
+from asmevo.sim import TARGET as SIMULATED
+from asmevo.sim import other_obstacle, refusals
+from asmevo.sim.flow import basic_blocks
 from asmevo.verdict import UnsupportedError
 
 
@@ -97,24 +100,42 @@ def program_facts(program: Program) -> dict[str, Any]:
 
 
 def coverage_facts(program: Program) -> dict[str, Any]:
-    """Which opcodes of the reachable code have no row in the opcode table, with how often each occurs."""
+    """Opcodes of the reachable code without a row, and what the simulator cannot execute, each with its reason.
+
+    `not_executed` is None for a target that the simulator does not execute at all.
+    """
     limits_of(program.source.target)
     table = rows()
-    used = Counter(line.instruction.base for b in program.blocks for line in program.lines[b.first : b.last])
+    used = Counter(line.instruction.base for first, last in basic_blocks(program) for line in program.lines[first:last])
     missing = {name: n for name, n in sorted(used.items()) if name not in table}
     return {
         "kernel": program.kernel.name,
         "opcodes": len(used),
         "instructions": sum(used.values()),
         "without_row": missing,
+        "not_executed": _not_executed(program) if program.source.target == SIMULATED else None,
     }
+
+
+def _not_executed(program: Program) -> dict[str, str]:
+    """Instruction to the reason why the simulator refuses it; under the empty name what concerns the kernel."""
+    found = dict(sorted(refusals(program).items()))
+    if not found and (reason := other_obstacle(program)):
+        found[""] = reason
+    return found
 
 
 def coverage_text(facts: dict[str, Any]) -> str:
     """The facts for a person to read."""
-    missing = facts["without_row"]
+    missing, refused = facts["without_row"], facts["not_executed"]
     head = f"{facts['kernel']}: {facts['opcodes']} opcodes in {facts['instructions']} reachable instructions"
-    if not missing:
-        return f"{head}; every one has a row."
-    lines = [f"{head}; {len(missing)} have no row, so code that reaches them is UNKNOWN:"]
-    return "\n".join(lines + [f"  {name:32} {count:6}" for name, count in missing.items()])
+    if missing:
+        lines = [f"{head}; {len(missing)} have no row, so code that reaches them is UNKNOWN:"]
+        lines += [f"  {name:32} {count:6}" for name, count in missing.items()]
+    else:
+        lines = [f"{head}; every one has a row."]
+    if refused:
+        lines += ["The simulator does not execute this kernel:", *(f"  {reason}" for reason in refused.values())]
+    elif refused is not None:
+        lines.append("The simulator executes all of it.")
+    return "\n".join(lines)

@@ -3,7 +3,7 @@
 from asmevo.sim.cache import BlockCache
 from asmevo.sim.checked import Checking, Span, first_difference
 from asmevo.sim.debugger import Change, Debugger, Stop, Watch, WaveState
-from asmevo.sim.executable import Executable
+from asmevo.sim.executable import TARGET, Executable, other_obstacle, refusals
 from asmevo.sim.execute import execute
 from asmevo.sim.fidelity import LEDGER, Difference
 from asmevo.sim.lockstep import Divergence, LockstepResult, differing_workgroup, lockstep
@@ -12,6 +12,7 @@ from asmevo.sim.stepping import Step, Stepper
 
 __all__ = [
     "LEDGER",
+    "TARGET",
     "BlockCache",
     "Change",
     "Checking",
@@ -34,4 +35,6 @@ __all__ = [
     "execute",
     "first_difference",
     "lockstep",
+    "other_obstacle",
+    "refusals",
 ]

@@ -140,6 +140,17 @@ def refusals(program: Program) -> dict[str, str]:
     return {text: reason for text in sorted(texts) if (reason := refusal(text))}
 
 
+def other_obstacle(program: Program) -> str:
+    """Why the kernel cannot be executed although each of its instructions could, or the empty string."""
+    try:
+        chunks = chunks_of(program)
+        _options(_modes(program, chunks), checked=False)
+        _offsets(program, chunks)
+    except UnsupportedError as error:
+        return str(error)
+    return ""
+
+
 def _refuse_unknown(program: Program) -> None:
     reasons = refusals(program)
     if reasons:
