@@ -446,6 +446,8 @@ def _element(operand: Operand | None, number: int, row: MemoryRow) -> Operand | 
 
 def _data_bits(row: MemoryRow) -> int:
     """Bits of the first data operand of an atomic: printed first by buffer forms, after the address by others."""
+    if "wave_count" in row.tags:
+        return 32
     uses = [s for s in row.slots if s.is_use and not s.hidden]
     data = uses[0 if row.space is Space.BUFFER else 1]
     return int(data.type.lstrip("buif"))
