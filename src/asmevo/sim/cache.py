@@ -15,6 +15,7 @@ import asmevo.isa
 from asmevo.isa import Instruction, MatrixRow, rows
 from asmevo.sim.block import ENTRY, block_module
 from asmevo.sim.checked.runtime import checked_module, checked_symbols
+from asmevo.sim.ir import Module
 from asmevo.sim.native import Compiler, Effort, Host, Library, linker, llvm
 from asmevo.sim.objectfiles import ObjectFiles, user_folder
 from asmevo.sim.options import Options
