@@ -17,7 +17,8 @@ from asmevo.program.program import control_kind
 from asmevo.sim.checked.bounds import ATOMIC, SCOPED, STORE
 from asmevo.sim.checked.fields import get, place_of, shadow_of
 from asmevo.sim.checked.layout import DMA, NEVER, NO_ACCESS, READ, SHADOW, WORDS, WRITE
-from asmevo.sim.checked.lds import UPDATE, access_name
+from asmevo.sim.checked.lds import access_name
+from asmevo.sim.checked.lds_frame import UPDATE
 from asmevo.sim.checked.sinks import needed
 from asmevo.sim.registers import STATE, Registers
 

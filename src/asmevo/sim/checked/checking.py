@@ -46,13 +46,13 @@ class Checking:
     """Bounds and limits of checked execution."""
 
     spans: tuple[Span, ...]
-    limit: int = 1000
+    limit: int = 4000
     """Most things that are told apart; the run goes on without telling more."""
     reads: int = 0
     """Most reads of LDS whose values are recorded, for `first_difference`."""
 
     @classmethod
-    def of(cls, image: Mapped, limit: int = 1000) -> Checking:
+    def of(cls, image: Mapped, limit: int = 4000) -> Checking:
         """Every buffer of an image, its arguments and its code, the last two for loads only."""
         arguments = image.kernarg_address
         end = arguments + -(-image.kernarg_size // _KERNARG_ALIGN) * _KERNARG_ALIGN
