@@ -102,6 +102,36 @@ def test_g5_a_dropped_accumulation(device):
     assert refused(gate, device, Replace(at(gate, "v_add_f32_e32 v4"), "v_mov_b32_e32 v4, v2"))
 
 
+WIDE = """
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+    v_lshlrev_b32_e32 v1, 2, v0
+    s_waitcnt lgkmcnt(0)
+    global_load_dword v2, v1, s[4:5]
+    s_waitcnt vmcnt(0)
+    v_add_u32_e32 v2, 1, v2
+    s_add_u32 s8, s6, 0x100
+    s_addc_u32 s9, s7, 0
+    v_mov_b32_e32 v3, v1
+    global_store_dword v3, v2, s[8:9] offset:-256
+    s_endpgm
+"""
+
+
+def test_g7_addresses_that_wrap_where_no_launch_is_large(device):
+    """Right on buffers of 256 bytes; neither a cut-off offset nor a lost carry is left to such a launch."""
+    gate = Gate(build(WIDE), [LAUNCH], device)
+    offset, store, carry = (at(gate, text) for text in ("v_mov_b32_e32 v3", "global_store", "s_addc_u32"))
+    for edit in (
+        Insert(store, "v_and_b32_e32 v3, 0xffff, v3"),
+        Insert(store, "v_bfe_u32 v3, v3, 0, 24"),
+        Replace(offset, "v_and_b32_e32 v3, 0xffffff, v1"),
+        Replace(carry, "s_add_u32 s9, s7, 0"),
+        Delete((carry,)),
+    ):
+        report = gate.examine(rebuild(apply_all(gate.program, (edit,))), edits=(edit,))
+        assert not report.verdict.admitted, edit
+
+
 COUNTED = (
     "v_mov_b32_e32 v8, 1",
     "v_mov_b32_e32 v9, 0x100",

@@ -106,6 +106,18 @@ WIDE_ADDRESS = f"""{BEGIN}
 """
 
 FAULTS = {
+    "a value from another lane, the same while all are on": (
+        BORDER,
+        Replace,
+        "v_add_u32_e32 v3, 1",
+        "v_add_u32_dpp v3, v3, v3 row_shl:1 row_mask:0xf bank_mask:0xf",
+    ),
+    "the lowest lane's value where lanes agree": (
+        SELECTED,
+        Insert,
+        "v_cndmask",
+        ("v_readfirstlane_b32 s13, v4", "v_mov_b32_e32 v4, s13"),
+    ),
     "a border that no launch meets": (BORDER, Replace, "v_cmp_gt_u32_e32 vcc, 64", "v_cmp_ge_u32_e32 vcc, 64, v0"),
     "the side of a selection that no lane takes": (SELECTED, Replace, "v_mov_b32_e32 v4", "v_mov_b32_e32 v4, 18"),
     "the mask of a selection": (SELECTED, Replace, "v_cmp_lt_i32", "v_cmp_le_i32_e32 vcc, 0, v2"),

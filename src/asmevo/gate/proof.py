@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from asmevo.isa import LaneRow, ScalarRow, effects, names
+from asmevo.isa import Instruction, LaneRow, MemoryRow, Pipe, ScalarRow, effects, names
 from asmevo.program import Line, Program
 from asmevo.program.fences import same_flow
 from asmevo.program.memory import Fence, access, fence
@@ -74,6 +74,7 @@ def _findings(k0: Program, candidate: Program, proof: BlockProof) -> Iterator[Fi
         if _adds_carry(line) and (line.id in proof.recomputed or line.id not in candidate.position):
             message = f"The line `{line.instruction}` adds a carry and may get another one, which no launch shows."
             yield Finding("proof.carry", message, Severity.WARNING, line.id)
+    yield from _lanes(before, after)
     for one, other, what in ((after, before, "added"), (before, after, "removed")):
         yield from _unmatched(one, other, what, _touches_memory)
 
@@ -83,6 +84,26 @@ def _steered(line: Line, *, new: bool) -> Iterator[Finding]:
     how = "is not K0's" if new else "may get another address, mask, carry or lane than in K0"
     message = f"`{line.instruction}` {how}; launches have few of these, so they show little. A proof would be needed."
     yield Finding("proof.steering", message, Severity.WARNING, line.id)
+
+
+def _lanes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Finding]:
+    """Lines that take values from other lanes where K0 has none that do, or the other way round: what they give depends
+    on which lanes are off, and launches may never switch one off there."""
+    known = {line.id: line.instruction for line in before}
+    for line in after:
+        old = known.get(line.id)
+        if old != line.instruction and _crosses_lanes(line.instruction) != (old is not None and _crosses_lanes(old)):
+            message = (
+                f"`{line.instruction}` and what it stands for do not look at the same lanes; launches may never switch "
+                "one off here. A proof would be needed."
+            )
+            yield Finding("proof.lanes", message, Severity.WARNING, line.id)
+
+
+def _crosses_lanes(instruction: Instruction) -> bool:
+    row = effects(instruction).row
+    moves = row.pipe is Pipe.LDS and not isinstance(row, MemoryRow)
+    return moves or instruction.encoding.endswith("dpp") or "cross_lane" in row.tags
 
 
 def _control(line: Line, what: str) -> Finding:
