@@ -68,8 +68,8 @@ FILES = (
     TestFile(
         "swiglu",
         select="not dtensor and not mixtralexperts",
-        why=f"one {DISTRIBUTED}; the other tunes over a hundred configurations, which takes minutes to compile, and the "
-        "one that Liger can be told to take instead wants 80 KiB of LDS, more than the chip has",
+        why=f"one {DISTRIBUTED}; the other tunes over a hundred configurations, which takes minutes to compile, "
+        "and the one that Liger can be told to take instead wants 80 KiB of LDS, more than the chip has",
         no_launch="*_preserves_legacy_function",
     ),
     TestFile("geglu", no_launch="*::test_gemma4_mlp_*"),
