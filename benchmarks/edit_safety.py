@@ -3,14 +3,17 @@
     python -m benchmarks.edit_safety [--json] [--source NAME ...] [--objects N] [--edits N] [--seed N]
 
 Each object gets ten edits on top of one another, and is rebuilt after each. What was refused by a named error is
-counted and left out. The last file is parsed again, checked by `check_rebuild`, and compared with K0 and with a model
-of the edits by `benchmarks.independent`, which knows objects only through llvm-objdump and pyelftools.
+counted and left out. Every file that came of it, of large ones only the last, is parsed again, checked by
+`check_rebuild`, and compared with K0 and with a model of the edits by `benchmarks.independent`, which knows objects
+only through llvm-objdump and pyelftools. An object that llvm-objdump does not read whole leaves nothing to compare
+with; it is left out and counted as unread.
 
 Then the time to recover AMD's kernel with the most instructions, and to emit it again after an edit of one line; the
 encodings of K0 are known by then, the edited text is new to the assembler. Both are medians.
 
-JSON: `edits`, `wrong` (objects in which anything differs), `refused` (edits by the name of the error), `recover_30k_s`
-and `reemit_30k_ms`; the table above it has the objects by source.
+JSON: `edits` (tried), `wrong` (objects in which anything differs), `refused` (edits by the name of the error),
+`recover_30k_s` and `reemit_30k_ms`. The table above it has, by source, the objects, the files that were rebuilt, and
+how many of them were checked.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ from asmevo.report import table
 from asmevo.verdict import AsmEvoError
 from benchmarks.common import print_json
 from benchmarks.corpus import SOURCES
-from benchmarks.independent import Model, disassemble, problems
+from benchmarks.independent import File, Model, problems
 from benchmarks.wheels import AITER, fetch_wheel
 
 PROCESSES = 2
@@ -48,6 +51,8 @@ OBJECTS = {"amd-aiter": 190, "mojolearn-amd": 90, "bitsandbytes": 20, "triton": 
 """Most objects of each source."""
 LARGEST = 1 << 20
 """Bytes of an object; a few have hundreds of kernels."""
+EACH = 64 << 10
+"""Bytes up to which every rebuilt file is checked; of those that are larger, the last one of an object."""
 TEXTS = (
     "s_nop 3",
     "s_mov_b32 s7, 0x1234567",
@@ -74,11 +79,17 @@ class Result:
     """Edits by the name of the error that refused them."""
     messages: tuple[str, ...] = ()
     """One message for each name."""
+    files: int = 0
+    """Rebuilt files, one for each edit that was not refused."""
+    checked: int = 0
+    """How many of them were checked."""
+    unread: bool = False
+    """Whether llvm-objdump does not read all of the object; then nothing is edited."""
     problems: tuple[str, ...] = ()
 
 
-def examine(task: Task) -> Result | None:
-    """One object with its edits; None where llvm-objdump does not read all of it, which leaves nothing to compare."""
+def examine(task: Task) -> Result:
+    """One object with its edits, up to the first file in which anything differs."""
     source, name, data, count, seed = task
     rng = random.Random(f"{seed} {source} {name}")
     try:
@@ -86,27 +97,37 @@ def examine(task: Task) -> Result | None:
         program = recover(obj, rng.choice(obj.kernels).name)
     except AsmEvoError as problem:
         return Result(source, name, count, {type(problem).__name__: count}, (str(problem),))
-    if len(disassemble(data, _objdump())) != len(program.lines):
-        return None
-    model, rebuilt = Model(len(program.lines)), data
+    original = File(data, _objdump())
+    if len(original.instructions) != len(program.lines):
+        return Result(source, name, 0, unread=True)
+    model = Model(len(program.lines))
     refused, messages = Counter[str](), dict[str, str]()
+    files = checked = 0
+    pending: bytes | None = None
+    """The newest file, as long as it is not checked."""
+    found: list[str] = []
     for _ in range(count):
         at, edit = _random_edit(model, rng)
         try:
             candidate, _ = edit.apply(program)
-            rebuilt = rebuild(candidate)
+            pending = rebuild(candidate)
         except AsmEvoError as problem:
             refused[type(problem).__name__] += 1
             messages.setdefault(type(problem).__name__, str(problem))
             continue
-        program = candidate
+        program, files = candidate, files + 1
         if isinstance(edit, Insert):
             model.insert(at, edit.texts)
         else:
             model.delete(at)
-    found = _found(program, data, rebuilt, model)
+        if len(pending) <= EACH:
+            found, checked, pending = [*_found(program, original, pending, model)], checked + 1, None
+            if found:
+                break
+    if pending is not None:
+        found, checked = [*_found(program, original, pending, model)], checked + 1
     forget()
-    return Result(source, name, count, dict(refused), tuple(messages.values()), tuple(found))
+    return Result(source, name, count, dict(refused), tuple(messages.values()), files, checked, problems=tuple(found))
 
 
 def _objdump() -> Path:
@@ -122,11 +143,11 @@ def _random_edit(model: Model, rng: random.Random) -> tuple[int, Edit]:
     return at, Insert(at, tuple(texts))
 
 
-def _found(program: Program, before: bytes, after: bytes, model: Model) -> Iterator[str]:
+def _found(program: Program, original: File, after: bytes, model: Model) -> Iterator[str]:
     check = check_rebuild(program, after)
     if not check.verdict.admitted:
         yield f"check_rebuild: {check.findings[0].message}"
-    yield from problems(before, after, model, _objdump())
+    yield from problems(original, File(after, _objdump()), model)
 
 
 def chosen(source: str, count: int, seed: int) -> list[tuple[str, bytes]]:
@@ -184,6 +205,7 @@ def _fresh(count: int) -> list[int]:
 
 KEYS = ("edits", "wrong", "refused", "recover_30k_s", "reemit_30k_ms")
 """What the JSON object has."""
+COLUMNS = ("source", "objects", "edits", "files", "checked", "wrong", "unread")
 Task: TypeAlias = tuple[str, str, bytes, int, int]
 """Source, name, bytes, number of edits, seed."""
 
@@ -207,15 +229,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     work = tasks(options.source or list(SOURCES), options.objects, options.edits, options.seed)
     with get_context("fork").Pool(PROCESSES, gc.disable, maxtasksperchild=100) as pool:
         for result in pool.imap_unordered(examine, work):
-            if result is None:
-                continue
             results.append(result)
             if len(results) % 50 == 0:
                 print(f"{len(results)} objects", file=sys.stderr, flush=True)
             for problem in result.problems[:3]:
                 print(f"WRONG {result.source} {result.name}: {problem}", flush=True)
     summary = summarized(results) | times
-    print(table(("source", "objects", "edits", "wrong", "refused"), list(rows(summary["by_source"]))))
+    print(table((*COLUMNS, "refused"), list(rows(summary["by_source"]))))
     for message in sorted({m for r in results for m in r.messages}, key=len)[:8]:
         print(f"refused: {message}")
     print(
@@ -224,25 +244,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if options.json:
         print_json({key: summary[key] for key in KEYS})
-    return 1 if summary["wrong"] else 0
+    return 0 if summary["checked"] and not summary["wrong"] else 1
 
 
 def summarized(results: Sequence[Result]) -> dict[str, Any]:
     """The counts, in all and by source."""
-    by_source: dict[str, dict[str, Any]] = {}
-    for r in results:
-        facts = by_source.setdefault(r.source, {"objects": 0, "edits": 0, "wrong": 0, "refused": Counter[str]()})
-        facts["objects"] += 1
-        facts["edits"] += r.edits
-        facts["wrong"] += bool(r.problems)
-        facts["refused"] += Counter(r.refused)
-    total = sum((facts["refused"] for facts in by_source.values()), Counter[str]())
+    by_source = {
+        source: _counts([r for r in results if r.source == source]) for source in {r.source: 0 for r in results}
+    }
+    return _counts(results) | {"by_source": by_source}
+
+
+def _counts(results: Sequence[Result]) -> dict[str, Any]:
     return {
-        "objects": len(results),
+        "objects": sum(not r.unread for r in results),
         "edits": sum(r.edits for r in results),
+        "files": sum(r.files for r in results),
+        "checked": sum(r.checked for r in results),
         "wrong": sum(bool(r.problems) for r in results),
-        "refused": dict(total),
-        "by_source": {name: facts | {"refused": dict(facts["refused"])} for name, facts in by_source.items()},
+        "unread": sum(r.unread for r in results),
+        "refused": dict(sum((Counter(r.refused) for r in results), Counter[str]())),
     }
 
 
@@ -250,7 +271,7 @@ def rows(by_source: dict[str, dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     """The result for a person."""
     for name, facts in by_source.items():
         refused = ", ".join(f"{n} {error}" for error, n in facts["refused"].items())
-        yield name, *(str(facts[key]) for key in ("objects", "edits", "wrong")), refused
+        yield name, *(str(facts[key]) for key in COLUMNS[1:]), refused
 
 
 if __name__ == "__main__":

@@ -87,9 +87,70 @@ class Model:
         return [int(i) for kind, i in self.items if kind == "old"]
 
 
-def problems(before: bytes, after: bytes, model: Model, objdump: Path) -> Iterator[str]:
+class File:
+    """A code object as other tools read it."""
+
+    def __init__(self, data: bytes, objdump: Path) -> None:
+        self.instructions = disassemble(data, objdump)
+        """All of `.text`."""
+        elf = ELFFile(io.BytesIO(data))
+        self.header = elf.header
+        self.sections, self.segments = list(elf.iter_sections()), list(elf.iter_segments())
+        self.text = elf.get_section_by_name(".text").header
+
+    def tables(self, kind: type) -> list:
+        """Its sections of a type of pyelftools."""
+        return [section for section in self.sections if isinstance(section, kind)]
+
+    @cached_property
+    def symbols(self) -> list:
+        """Of all tables."""
+        return [symbol for table in self.tables(SymbolTableSection) for symbol in table.iter_symbols()]
+
+    @cached_property
+    def sums(self) -> list[tuple[int, ...]]:
+        """Positions of an instruction that gives the program counter, and of the additions to it in its text."""
+        found: list[tuple[int, ...]] = []
+        for i, seen in enumerate(self.instructions):
+            m = _GETPC.match(seen.text)
+            if not m:
+                continue
+            low = re.compile(rf"s_add_u32 s\d+, s{m[1]}, {_NUMBER}$")
+            high = re.compile(rf"s_addc_u32 s\d+, s{m[2]}, {_NUMBER}$")
+            whole = re.compile(rf"s_add_nc_u64 s\[\d+:\d+\], s\[{m[1]}:{m[2]}\], {_NUMBER}$")
+            near = [(n, self.instructions[n].text) for n in range(i + 1, min(i + 24, len(self.instructions)))]
+            at = next((n for n, text in near if low.match(text) or whole.match(text)), None)
+            up = next((n for n, text in near if high.match(text)), None)
+            if at is not None and whole.match(self.instructions[at].text):
+                found.append((i, at))
+            elif at is not None and up is not None:
+                found.append((i, at, up))
+        return found
+
+    def mapping(self, section) -> int | None:
+        """Rights of the segment that loads a section to its address."""
+        h = section.header
+        for segment in self.segments:
+            p = segment.header
+            if p.p_type != "PT_LOAD" or not p.p_vaddr <= h.sh_addr <= h.sh_addr + h.sh_size <= p.p_vaddr + p.p_memsz:
+                continue
+            if h.sh_type == "SHT_NOBITS" or h.sh_offset - p.p_offset == h.sh_addr - p.p_vaddr:
+                return int(p.p_flags)
+        return None
+
+    def bytes_at(self, address: int, size: int) -> bytes:
+        """What is loaded to an address; nothing where nothing is."""
+        for segment in self.segments:
+            p = segment.header
+            if p.p_type == "PT_LOAD" and p.p_vaddr <= address and address + size <= p.p_vaddr + p.p_filesz:
+                at = address - p.p_vaddr
+                return segment.data()[at : at + size]
+        return b""
+
+
+def problems(before: File, after: File, model: Model) -> Iterator[str]:
     """Everything in which `after` is not what the model makes of `before`."""
-    comparison = _Comparison(before, after, model, objdump)
+    comparison = _Comparison(before, after, model)
     yield from comparison.instructions()
     if comparison.aligned:
         yield from comparison.references()
@@ -97,9 +158,9 @@ def problems(before: bytes, after: bytes, model: Model, objdump: Path) -> Iterat
 
 
 class _Comparison:
-    def __init__(self, before: bytes, after: bytes, model: Model, objdump: Path) -> None:
-        self.old, self.new = disassemble(before, objdump), disassemble(after, objdump)
-        self.old_elf, self.new_elf = ELFFile(io.BytesIO(before)), ELFFile(io.BytesIO(after))
+    def __init__(self, before: File, after: File, model: Model) -> None:
+        self.before, self.after = before, after
+        self.old, self.new = before.instructions, after.instructions
         self.model = model
         self.aligned = False
         self.position = {seen.address: i for i, seen in enumerate(self.old)}
@@ -108,7 +169,7 @@ class _Comparison:
         self.label: dict[int, int] = {}
         """Position in K0 to the address that jumps to it go to now."""
         self.islands: dict[int, Seen] = {}
-        self.old_text, self.new_text = (e.get_section_by_name(".text").header for e in (self.old_elf, self.new_elf))
+        self.old_text, self.new_text = before.text, after.text
 
     # instructions
 
@@ -207,32 +268,12 @@ class _Comparison:
     # addresses relative to the program counter
 
     @cached_property
-    def _sums(self) -> list[tuple[int, ...]]:
-        """Positions in K0 of an instruction that gives the program counter, and of the additions to it in its text."""
-        found: list[tuple[int, ...]] = []
-        for i, seen in enumerate(self.old):
-            m = _GETPC.match(seen.text)
-            if not m:
-                continue
-            low = re.compile(rf"s_add_u32 s\d+, s{m[1]}, {_NUMBER}$")
-            high = re.compile(rf"s_addc_u32 s\d+, s{m[2]}, {_NUMBER}$")
-            whole = re.compile(rf"s_add_nc_u64 s\[\d+:\d+\], s\[{m[1]}:{m[2]}\], {_NUMBER}$")
-            near = range(i + 1, min(i + 24, len(self.old)))
-            at = next((n for n in near if low.match(self.old[n].text) or whole.match(self.old[n].text)), None)
-            up = next((n for n in near if high.match(self.old[n].text)), None)
-            if at is not None and whole.match(self.old[at].text):
-                found.append((i, at))
-            elif at is not None and up is not None:
-                found.append((i, at, up))
-        return found
-
-    @cached_property
     def _literals(self) -> set[int]:
         kept = set(self.model.kept())
-        return {position for all_of_it in self._sums if kept.issuperset(all_of_it) for position in all_of_it[1:]}
+        return {position for all_of_it in self.before.sums if kept.issuperset(all_of_it) for position in all_of_it[1:]}
 
     def references(self) -> Iterator[str]:
-        for origin, *additions in self._sums:
+        for origin, *additions in self.before.sums:
             if any(p not in self.at for p in (origin, *additions)):
                 continue
             old = _reached(self.old[origin], [self.old[p] for p in additions])
@@ -249,7 +290,7 @@ class _Comparison:
         if text.sh_addr <= address < text.sh_addr + text.sh_size:
             return self.label.get(self.position.get(address, -1))
         best: tuple[int, int] | None = None
-        for a, b in zip(self.old_elf.iter_sections(), self.new_elf.iter_sections(), strict=True):
+        for a, b in zip(self.before.sections, self.after.sections, strict=True):
             if not a.header.sh_flags & 2 or a.name == ".text":
                 continue
             shift = b.header.sh_addr - a.header.sh_addr
@@ -269,15 +310,11 @@ class _Comparison:
         yield from self._loading()
 
     def _entries(self) -> list[int]:
-        return [s.entry.st_value for s in self._symbol_entries(self.old_elf) if s.name.endswith(".kd")]
-
-    def _symbol_entries(self, elf: ELFFile) -> list:
-        tables = _tables(elf, SymbolTableSection)
-        return [symbol for table in tables for symbol in table.iter_symbols()]
+        return [s.entry.st_value for s in self.before.symbols if s.name.endswith(".kd")]
 
     def _symbols(self) -> Iterator[str]:
-        indices = {n: s.name for n, s in enumerate(self.old_elf.iter_sections())}
-        pairs = zip(self._symbol_entries(self.old_elf), self._symbol_entries(self.new_elf), strict=True)
+        indices = {n: s.name for n, s in enumerate(self.before.sections)}
+        pairs = zip(self.before.symbols, self.after.symbols, strict=True)
         for a, b in pairs:
             x, y = a.entry, b.entry
             if a.name != b.name or x.st_info != y.st_info or x.st_shndx != y.st_shndx:
@@ -288,8 +325,8 @@ class _Comparison:
                 if (x.st_value, x.st_size) != (y.st_value, y.st_size):
                     yield f"the symbol {a.name} changed its value"
             else:
-                section = self.old_elf.get_section(x.st_shndx).header.sh_addr
-                shift = self.new_elf.get_section(x.st_shndx).header.sh_addr - section
+                section = self.before.sections[x.st_shndx].header.sh_addr
+                shift = self.after.sections[x.st_shndx].header.sh_addr - section
                 if (x.st_value + shift, x.st_size) != (y.st_value, y.st_size):
                     yield f"the symbol {a.name} did not move with its section"
             if a.name.endswith(".kd") and x.st_size == 64:
@@ -306,7 +343,7 @@ class _Comparison:
             yield f"the symbol {a.name} ends at 0x{new_end:x}"
 
     def _descriptor(self, name: str, old_at: int, new_at: int) -> Iterator[str]:
-        old, new = _bytes_at(self.old_elf, old_at, 64), _bytes_at(self.new_elf, new_at, 64)
+        old, new = self.before.bytes_at(old_at, 64), self.after.bytes_at(new_at, 64)
         if old[:16] + old[24:] != new[:16] + new[24:]:
             yield f"the descriptor {name} changed"
         entry = old_at + int.from_bytes(old[16:24], "little", signed=True)
@@ -321,10 +358,10 @@ class _Comparison:
 
     def _relocations(self) -> Iterator[str]:
         olds, news = (
-            [t for t in _tables(e, RelocationSection) if t.header.sh_flags & 2] for e in (self.old_elf, self.new_elf)
+            [t for t in f.tables(RelocationSection) if t.header.sh_flags & 2] for f in (self.before, self.after)
         )
         for a, b in zip(olds, news, strict=True):
-            symbols, new_symbols = (e.get_section(s.header.sh_link) for e, s in ((self.old_elf, a), (self.new_elf, b)))
+            symbols, new_symbols = (f.sections[t.header.sh_link] for f, t in ((self.before, a), (self.after, b)))
             for x, y in zip(a.iter_relocations(), b.iter_relocations(), strict=True):
                 if self._moved(x.entry.r_offset) != y.entry.r_offset or x.entry.r_info != y.entry.r_info:
                     yield f"the relocation of 0x{x.entry.r_offset:x} is at 0x{y.entry.r_offset:x}"
@@ -342,25 +379,23 @@ class _Comparison:
     def _packed(self) -> Iterator[str]:
         """Relative relocations in packed form: the addresses stand at their places."""
         olds, news = (
-            [r.entry.r_offset for t in _tables(e, RelrRelocationSection) for r in t.iter_relocations()]
-            for e in (self.old_elf, self.new_elf)
+            [r.entry.r_offset for t in f.tables(RelrRelocationSection) for r in t.iter_relocations()]
+            for f in (self.before, self.after)
         )
         if len(olds) != len(news):
             yield "the packed relocations are not as many as before"
         for a, b in zip(olds, news, strict=False):
             before, after = (
-                int.from_bytes(_bytes_at(e, at, 8), "little") for e, at in ((self.old_elf, a), (self.new_elf, b))
+                int.from_bytes(f.bytes_at(at, 8), "little") for f, at in ((self.before, a), (self.after, b))
             )
             if self._moved(a) != b or self._moved(before) != after:
                 yield f"the packed relocation of 0x{a:x} points at 0x{after:x}"
 
     def _sections(self) -> Iterator[str]:
         """Bytes of sections that hold no addresses."""
-        if self.old_elf.header.e_flags != self.new_elf.header.e_flags or self.old_elf.header.e_ident != (
-            self.new_elf.header.e_ident
-        ):
+        if any(self.before.header[field] != self.after.header[field] for field in ("e_flags", "e_ident")):
             yield "the ELF flags changed"
-        for a, b in zip(self.old_elf.iter_sections(), self.new_elf.iter_sections(), strict=True):
+        for a, b in zip(self.before.sections, self.after.sections, strict=True):
             if a.name != b.name or a.header.sh_type != b.header.sh_type or a.header.sh_flags != b.header.sh_flags:
                 yield f"the section {a.name} became {b.name}"
             same = a.name in (".note", ".dynstr", ".strtab", ".shstrtab", ".comment", ".hash", ".gnu.hash", ".data")
@@ -370,46 +405,21 @@ class _Comparison:
     def _relocated(self, section) -> bool:
         """Whether the loader writes into it: what it holds before that does not matter."""
         start, end = section.header.sh_addr, section.header.sh_addr + section.header.sh_size
-        tables = _tables(self.old_elf, RelocationSection)
+        tables = self.before.tables(RelocationSection)
         return any(start <= r.entry.r_offset < end for t in tables for r in t.iter_relocations())
 
     def _loading(self) -> Iterator[str]:
         """Every allocated section is mapped to its address, and by a segment with the rights it had."""
-        for a, b in zip(self.old_elf.iter_sections(), self.new_elf.iter_sections(), strict=True):
-            if b.header.sh_flags & 2 and b.header.sh_size and _mapping(self.old_elf, a) != _mapping(self.new_elf, b):
+        for a, b in zip(self.before.sections, self.after.sections, strict=True):
+            if b.header.sh_flags & 2 and b.header.sh_size and self.before.mapping(a) != self.after.mapping(b):
                 yield f"the section {b.name} is not loaded to its address"
         loads = sorted(
             (s.header.p_vaddr, s.header.p_vaddr + s.header.p_memsz)
-            for s in self.new_elf.iter_segments()
+            for s in self.after.segments
             if s.header.p_type == "PT_LOAD"
         )
         if any(a[1] > b[0] for a, b in pairwise(loads)):
             yield "two segments overlap"
-
-
-def _tables(elf: ELFFile, kind: type) -> list:
-    return [section for section in elf.iter_sections() if isinstance(section, kind)]
-
-
-def _mapping(elf: ELFFile, section) -> int | None:
-    """Rights of the segment that loads a section to its address."""
-    h = section.header
-    for segment in elf.iter_segments():
-        p = segment.header
-        if p.p_type != "PT_LOAD" or not p.p_vaddr <= h.sh_addr <= h.sh_addr + h.sh_size <= p.p_vaddr + p.p_memsz:
-            continue
-        if h.sh_type == "SHT_NOBITS" or h.sh_offset - p.p_offset == h.sh_addr - p.p_vaddr:
-            return int(p.p_flags)
-    return None
-
-
-def _bytes_at(elf: ELFFile, address: int, size: int) -> bytes:
-    for segment in elf.iter_segments():
-        p = segment.header
-        if p.p_type == "PT_LOAD" and p.p_vaddr <= address and address + size <= p.p_vaddr + p.p_filesz:
-            at = address - p.p_vaddr
-            return segment.data()[at : at + size]
-    return b""
 
 
 def _reached(origin: Seen, additions: list[Seen]) -> int:

@@ -9,7 +9,7 @@ from asmevo.edit import Delete, Insert, apply_all
 from asmevo.isa import Toolchain
 from asmevo.program import rebuild, recover
 from benchmarks.edit_safety import examine, summarized
-from benchmarks.independent import Model, problems
+from benchmarks.independent import File, Model, problems
 from small_objects import DATA, FUNCTION, LOOP, build
 
 CALL = "s_getpc_b64 s[4:5]\n s_add_u32 s4, s4, f@rel32@lo+4\n s_addc_u32 s5, s5, f@rel32@hi+12\n" + LOOP
@@ -29,7 +29,8 @@ def edited() -> tuple[bytes, bytes, Model]:
 
 
 def found(before: bytes, after: bytes, model: Model) -> list[str]:
-    return list(problems(before, after, model, Toolchain.find().bin / "llvm-objdump"))
+    objdump = Toolchain.find().bin / "llvm-objdump"
+    return list(problems(File(before, objdump), File(after, objdump), model))
 
 
 def test_a_right_object_has_no_problems(edited):
@@ -56,7 +57,8 @@ def test_damage_is_a_problem(edited, section):
 def test_an_object_with_its_edits():
     data = build(CALL, LOOP, extra=FUNCTION.format(name="f") + DATA)
     result = examine(("small", "object", data, 10, 0))
-    assert result is not None and result.edits == 10 and not result.problems
+    assert result.edits == 10 and not result.problems
+    assert result.files == result.edits - sum(result.refused.values()) > 1
     summary = summarized([result])
     assert (summary["objects"], summary["edits"], summary["wrong"]) == (1, 10, 0)
     assert summary["refused"] == result.refused
