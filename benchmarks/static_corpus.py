@@ -28,7 +28,7 @@ from asmevo.codeobject import CodeObject
 from asmevo.gate.alone import content_key, own_findings
 from asmevo.gate.known import explanation
 from asmevo.program import recover
-from asmevo.program.recover import decode_text
+from asmevo.program.recover import forget
 from asmevo.report import table
 from asmevo.verdict import AsmEvoError, Finding, UnsupportedError
 from benchmarks.common import print_json
@@ -61,7 +61,7 @@ def examine(task: tuple[str, str, bytes]) -> list[Kernel]:
     obj = CodeObject.parse(data, name)
     digest = sha256(data).digest()
     found = [_kernel(source, digest, PurePosixPath(name).name, obj, kernel.name) for kernel in obj.kernels]
-    decode_text.cache_clear()
+    forget()
     return found
 
 

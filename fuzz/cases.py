@@ -94,7 +94,7 @@ def _edited(obj: CodeObject) -> None:
     data = rebuild(program)
     assert data == obj.data and check_rebuild(program, data).verdict.admitted
     edited, _ = Insert(program.entry, "s_nop 5").apply(program)
-    try:
+    try:  # damaged symbols may lead into an instruction, so the check may refuse it as well
         check_rebuild(edited, rebuild(edited))
     except InputError as error:  # nothing in it may be moved
         assert str(error).endswith("."), error

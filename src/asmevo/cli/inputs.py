@@ -68,8 +68,9 @@ def read_launches(paths: Sequence[Path]) -> tuple[Launch, ...]:
 
 def the_launch(paths: Sequence[Path], name: str | None) -> Launch:
     """The one launch of the named files and folders, or the one of this name. Raises `UsageError` unless it is one."""
-    found = [launch for launch in read_launches(paths) if name in (None, launch.name)]
+    launches = read_launches(paths)
+    found = [launch for launch in launches if name in (None, launch.name)]
     if len(found) != 1:
-        names = ", ".join(launch.name for launch in read_launches(paths))
+        names = ", ".join(launch.name for launch in launches)
         raise UsageError(f"One launch is wanted and {len(found)} were found; choose one with --name out of {names}.")
     return found[0]

@@ -93,14 +93,14 @@ def moved(raw: bytes, old: int, new: int, code: Callable[[int], int]) -> bytes:
         out[entry.at + 4 : entry.at + 8] = _fitting(code(entry.start + entry.size) - start, 4)
         at = start
         for advance in entry.advances:
-            distance = (code(advance.address) - at) // advance.scale
+            distance, rest = divmod(code(advance.address) - at, advance.scale)
             at = code(advance.address)
+            if rest or not (advance.size or 0 <= distance < 0x40):
+                raise _unread()
             if advance.size:
                 out[advance.at : advance.at + advance.size] = _fitting(distance, advance.size)
-            elif distance < 0x40:
-                out[advance.at] = 0x40 | distance
             else:
-                raise _unread()
+                out[advance.at] = 0x40 | distance
     return bytes(out)
 
 
@@ -120,7 +120,7 @@ def _cie(raw: bytes, at: int, end: int) -> int:
     _, following = _leb(raw, following, end)  # data alignment
     following = following + 1 if raw[at] == 1 else _leb(raw, following, end)[1]  # return address register
     size, following = _leb(raw, following, end)
-    if size != 1 or following >= end or raw[following] != _PC_RELATIVE_4:
+    if size != 1 or following >= end or raw[following] != _PC_RELATIVE_4 or not scale:
         raise _unread()
     return scale
 
@@ -141,6 +141,8 @@ def _advances(raw: bytes, at: int, end: int, address: int, scale: int) -> Iterat
             yield Advance(at - 1, 0, address, scale)
         elif opcode in _ADVANCES:
             size = _ADVANCES[opcode]
+            if at + size > end:
+                raise _unread()
             address += int.from_bytes(raw[at : at + size], "little") * scale
             yield Advance(at, size, address, scale)
             at += size

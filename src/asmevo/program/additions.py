@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from asmevo.program.program import Line, Part
 
-_GETPC, _GETPC_GFX12 = 0xBE801C00, 0xBE804700
+GETPC_MASK, GETPC, _GETPC_GFX12 = 0xFF80FF00, 0xBE801C00, 0xBE804700
+"""The bits that say `s_getpc_b64`, before gfx12 and there."""
 _OPCODES: dict[int, Part] = {0: "low", 4: "high", 0x53: "whole"}
 """SOP2 opcodes of `s_add_u32`, `s_addc_u32` and, on gfx1250, `s_add_nc_u64`."""
 _LITERAL, _LITERAL_64 = 255, 254
@@ -81,4 +82,4 @@ def getpc_register(line: Line) -> int | None:
     if line.words is None or not line.instruction.mnemonic.startswith("s_get"):
         return None
     first = int.from_bytes(line.words[:4], "little")
-    return first >> 16 & 0x7F if first & 0xFF80FF00 in (_GETPC, _GETPC_GFX12) else None
+    return first >> 16 & 0x7F if first & GETPC_MASK in (GETPC, _GETPC_GFX12) else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from asmevo.codeobject import CodeObject
 from asmevo.isa import Decoded
 from asmevo.isa.encoding import branch_target
-from asmevo.program.additions import addition
+from asmevo.program.additions import addition, part_of
 from asmevo.program.check_container import container_findings
 from asmevo.program.layout import ENTRY_ALIGN, PRELOAD_HEADER, S_NOP, kernel_entries, lay_out, second_entries
 from asmevo.program.program import Line, Program
@@ -131,8 +131,7 @@ class _Comparison:
         else:
             start = self.address.get(reference.line, -1)
         distance = start + reference.offset - (origin or 0) - 4
-        first, bits = {"low": (0, 32), "high": (32, 32), "whole": (0, 64)}[reference.part]
-        wanted = distance >> first & (1 << bits) - 1
+        wanted = part_of(distance, reference.part)
         if add is None or origin is None or start < 0 or (add.value, add.part) != (wanted, reference.part):
             section = self.new.sections[reference.section].name
             place = section if reference.line is None else f"line {reference.line}"
@@ -172,6 +171,6 @@ class _Comparison:
             if kernel.entry != first or kernel.entry % ENTRY_ALIGN:
                 message = f"The kernel {kernel.name} begins at 0x{kernel.entry:x}, not at its first line."
                 yield Finding("rebuild.entry", message)
-            second = self.seconds.get(kernel.name)
-            if second not in (None, -1) and self.address.get(second or 0) != kernel.entry + PRELOAD_HEADER:
+            second = self.seconds.get(kernel.name, -1)
+            if second >= 0 and self.address.get(second) != kernel.entry + PRELOAD_HEADER:
                 yield Finding("rebuild.entry", f"The second entry of {kernel.name} (kernarg preload) moved.")

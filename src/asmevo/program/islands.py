@@ -12,16 +12,14 @@ from collections.abc import Collection, Iterable, Sequence
 
 from asmevo.isa import ControlRow, parse_instruction, rows
 from asmevo.isa.encoding import branch_words
-from asmevo.program.program import Line, Program
+from asmevo.program.program import LEAVES, Line, Program
 from asmevo.program.text import retargeted
 from asmevo.verdict import InputError
 
 _REACH = 4 * ((1 << 15) - 1)
 _SPARE = 4096
 """Bytes of the reach that are left for what other islands and edits add on the way."""
-_NEVER_PASSED = frozenset(
-    row.name for row in rows().values() if isinstance(row, ControlRow) and row.kind in ("branch", "endpgm", "setpc")
-)
+_NEVER_PASSED = frozenset(row.name for row in rows().values() if isinstance(row, ControlRow) and row.kind in LEAVES)
 """Opcodes that never go on with the next line."""
 
 

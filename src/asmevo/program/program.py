@@ -27,13 +27,14 @@ COMPUTED_JUMPS = frozenset(r.name for r in rows().values() if isinstance(r, Cont
 Those that are spelled out are of targets that no row is made for.
 """
 _KINDS = {row.name: row.kind for row in rows().values() if isinstance(row, ControlRow)}
-_LEAVES = frozenset({"branch", "endpgm", "setpc", "rfe"})
+LEAVES = frozenset({"branch", "endpgm", "setpc", "rfe"})
 """Kinds of control instructions that never go on with the next line."""
 
 
 _ID, _TARGET, _REFERENCE = attrgetter("id"), attrgetter("target"), attrgetter("reference")
 
 Part: TypeAlias = Literal["low", "high", "whole"]
+"""Of a distance of 64 bits, what the constant of one addition holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def _blocks(program: Program) -> tuple[Block, ...]:
             if target is not None:
                 leaders.add(position[target])
                 work.append(position[target])
-            if kind in _LEAVES:
+            if kind in LEAVES:
                 break
             i += 1
             if target is not None:
@@ -209,7 +210,7 @@ def _successors(program: Program, end: int, number: dict[int, int]) -> tuple[int
     last = program.lines[end - 1]
     target = known_jump(program, end - 1) if last.instruction.base in COMPUTED_JUMPS else last.target
     jump = () if target is None else (number[program.position[target]],)
-    return jump if kind in _LEAVES else ((number[end],) if end in number else ()) + jump
+    return jump if kind in LEAVES else ((number[end],) if end in number else ()) + jump
 
 
 def known_jump(program: Program, position: int) -> int | None:

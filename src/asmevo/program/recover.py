@@ -10,7 +10,7 @@ from asmevo.codeobject import CodeObject
 from asmevo.codeobject.elf import STT_FUNC
 from asmevo.isa import Decoded, Decoder, parse_instruction
 from asmevo.isa.encoding import branch_target, is_branch
-from asmevo.program.program import Line, Program, control_kind
+from asmevo.program.program import LEAVES, Line, Program, control_kind
 from asmevo.program.references import entered_addresses, named_addresses, with_references
 from asmevo.verdict import InputError
 
@@ -95,7 +95,7 @@ def _reachable(lines: Sequence[Line], obj: CodeObject, index: Mapping[int, int])
             seen.add(i)
             if lines[i].target is not None:
                 work.append(lines[i].target or 0)
-            if control_kind(lines[i].instruction) in ("branch", "endpgm", "setpc"):
+            if control_kind(lines[i].instruction) in LEAVES:
                 break
             i += 1
     return seen

@@ -20,7 +20,7 @@ from asmevo.codeobject.elf import STT_FUNC, STT_SECTION
 from asmevo.codeobject.relocations import loaded_tables, relocations, target_of, targets
 from asmevo.isa import Instruction, effects, span
 from asmevo.isa.registers import SCC
-from asmevo.program.additions import addition, getpc_register
+from asmevo.program.additions import GETPC, GETPC_MASK, addition, getpc_register
 from asmevo.program.program import Line, Program, Reference, control_kind
 from asmevo.verdict import InputError, UnsupportedError
 
@@ -29,7 +29,7 @@ _NEAR = frozenset({"s_call_b64", "s_call_i64", "s_cbranch_i_fork", "s_add_pc_i64
 """Opcodes that hold a place relative to the program counter in a way that is not tracked."""
 _WORDS = attrgetter("words")
 _USERS = _NEAR.union(_ORIGINS)
-_USERS_GFX9 = ((0xFF80FF00, 0xBE801C00), (0xFF800000, 0xBA800000), (0xFF800000, 0xB8000000))
+_USERS_GFX9 = ((GETPC_MASK, GETPC), (0xFF800000, 0xBA800000), (0xFF800000, 0xB8000000))
 """(mask, bits) of `s_getpc_b64`, `s_call_b64` and `s_cbranch_i_fork` before gfx12."""
 _PAGE = 0x1000
 _JUMPS = frozenset({"s_setpc_b64", "s_swappc_b64", "s_set_pc_i64", "s_swap_pc_i64"})
