@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
-from asmevo.sim import Execution, Limits, WaveOrder
-from sim_kernels import BASE, Grid, Image, run
+from asmevo.program import recover
+from asmevo.sim import Executable, Execution, Limits, WaveOrder
+from asmevo.sim.driver import usable_threads
+from sim_kernels import BASE, Grid, Image, block_cache, kernel, run
 
 FLAG, TICKET, RESULT = 1024, 2048, 4096
 ORDERS = pytest.mark.parametrize("order", WaveOrder)
@@ -218,3 +222,30 @@ def test_a_lock_that_changes_hands_is_no_deadlock() -> None:
     """
     image, execution = run(code, Image(), Grid((8, 1, 1), (256, 1, 1)), threads=2)
     assert execution.status == "done" and image.words(TICKET, 1)[0] == 32
+
+
+def test_all_cores_are_used_where_workgroups_cannot_talk() -> None:
+    def usable(code: str) -> int:
+        return usable_threads(Executable.build(recover(kernel(code)), block_cache()))
+
+    assert usable("global_load_dword v4, v0, s[0:1]\n global_store_dword v0, v4, s[0:1]") == len(
+        os.sched_getaffinity(0)
+    )
+    assert usable("ds_add_u32 v0, v0") == len(os.sched_getaffinity(0))
+    for poll in ("scalar", "vector", "atomic", "pause"):
+        assert usable("v_mov_b32_e32 v1, 0\n global_store_dword v1, v1, s[0:1]\n" + POLLS[poll]) == 1
+
+
+@pytest.mark.parametrize("threads", [0, 2, 7])
+def test_threads_share_the_grid(threads: int) -> None:
+    code = """
+        v_and_b32_e32 v0, 0x3ff, v0
+        v_lshlrev_b32_e32 v1, 2, v0
+        s_lshl_b32 s6, s2, 8
+        v_add_u32_e32 v1, s6, v1
+        v_mov_b32_e32 v2, s2
+        global_store_dword v1, v2, s[0:1] offset:2048
+    """
+    image, execution = run(code, grid=Grid((50, 1, 1)), threads=threads)
+    assert execution.status == "done" and execution.line_counts[0] == 50
+    np.testing.assert_array_equal(image.words(2048, 50 * 64), np.repeat(np.arange(50), 64))

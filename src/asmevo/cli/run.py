@@ -38,7 +38,7 @@ def run(
     finds something, 4 when the kernel does not end as it should, 3 when the device gave no answer.
     """
     obj, launches = read_object(k0), read_launches(launch)
-    limits = RunLimits(seconds=limit, turn=turn, checked=checked)
+    limits = RunLimits(seconds=limit, turn=turn, checked=checked, threads=0 if turn is None else 1)
     results: list[dict[str, Any]] = []
     with simulator(CHIP) as device:
         for one in launches:

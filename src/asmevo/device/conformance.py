@@ -34,6 +34,17 @@ again:
     s_branch again
     s_endpgm
 """
+WAITS_FOR_NOBODY = """
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    s_waitcnt lgkmcnt(0)
+poll:
+    s_load_dword s6, s[4:5], 0x0 glc
+    s_waitcnt lgkmcnt(0)
+    s_cmp_lg_u32 s6, 0x12345678
+    s_cbranch_scc1 poll
+    s_endpgm
+"""
+"""Polls for a value that nobody writes."""
 NO_LANE = """
     s_mov_b64 exec, 0
     v_mov_b32_e32 v2, 1
@@ -171,6 +182,14 @@ class DeviceConformance(ABC):
         module = device.load(self.assemble(ENDLESS))
         outcome = device.run(module, launch, self.image(ENDLESS, launch), limits=RunLimits(10_000, 20.0))
         assert outcome.status in (Status.LIMIT, Status.TIMEOUT)
+        self.test_runs_in_place_and_changes_nothing_else()
+
+    def test_a_deadlock_ends(self) -> None:
+        device, launch = self.device(), launch_of()
+        module, image = device.load(self.assemble(WAITS_FOR_NOBODY)), self.image(WAITS_FOR_NOBODY, launch)
+        outcome = device.run(module, launch, image, limits=RunLimits(1_000_000, 20.0))
+        assert outcome.status in (Status.DEADLOCK, Status.TIMEOUT)
+        assert outcome.fault is not None and outcome.fault.message
         self.test_runs_in_place_and_changes_nothing_else()
 
     def test_a_stray_store_is_a_fault(self) -> None:

@@ -46,6 +46,8 @@ class RunLimits:
     turn: int | None = None
     """Instructions after which a wave lets the others go on, about as on a compute unit; None lets each go as far as it
     can. Correct code computes the same. A device that cannot choose ignores it."""
+    threads: int = 1
+    """Threads of a device that executes on the host; 0 for all cores where that gives the same result as one."""
     checked: bool = False
     """Check the run as `asmevo.sim.checked` does, for what is late, racy, unwritten or out of bounds. A device that
     cannot ignores it, and its outcome says so."""

@@ -78,6 +78,7 @@ class SimDevice(Device):
             image,
             limits=Limits(limits.instructions_per_wave, quantum=limits.turn or Limits().quantum),
             workgroups=workgroups,
+            threads=limits.threads,
             wave_order=wave_order,
             checking=Checking.of(image) if limits.checked else None,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from asmevo.sim import polling
 from asmevo.sim.checked.checking import Checking
 from asmevo.sim.checked.findings import findings, line_ids
 from asmevo.sim.deadlock import StallWatch, explain
@@ -49,6 +51,17 @@ class Geometry(Protocol):
     def dynamic_lds(self) -> int: ...
 
 
+def usable_threads(executable: Executable) -> int:
+    """Threads that give the same result as one: all cores, unless workgroups can tell each other anything.
+
+    They can with atomics and with accesses past the caches. Two workgroups that store different values to one place
+    without either are a race on hardware as well.
+    """
+    if any(polling.talks(executable.instructions(n)) for n in range(len(executable.chunks))):
+        return 1
+    return len(os.sched_getaffinity(0))
+
+
 def drivers_for(
     executable: Executable,
     launch: Geometry,
@@ -71,7 +84,7 @@ def drivers_for(
     descriptor = executable.program.kernel.descriptor
     entry = entry_state(descriptor, image.kernarg_address, launch.block, image.poison)
     lds = descriptor.lds_size + launch.dynamic_lds
-    threads = max(1, min(threads, len(chosen)))
+    threads = max(1, min(threads or usable_threads(executable), len(chosen)))
     residents = limits.residents or resident_workgroups(len(entry.lanes), descriptor.vgpr_alloc, lds)
     shared = Shared(
         executable,

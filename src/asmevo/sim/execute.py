@@ -34,7 +34,8 @@ def execute(
     `workgroups` are linear numbers, x fastest; None runs the whole grid. They start in the order given, or the
     other way round; the next one starts when one has ended, or when all that are under way only poll memory. Registers
     that the ABI does not define, LDS and scratch start as the image's poison byte in every workgroup. One thread gives
-    the same result every time; with more, the order of atomics depends on the machine.
+    the same result every time; with more, the order of atomics depends on the machine. 0 threads means all cores where
+    that makes no difference (`usable_threads`). Native code runs without the interpreter's lock.
 
     With `checking` the run is checked (see `asmevo.sim.checked`), on one thread: asynchronous results count as late as
     the executed waits allow, and what is late, racy, unwritten or out of bounds is a finding. The run goes on after it.

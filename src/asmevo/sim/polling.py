@@ -30,6 +30,19 @@ def weight(instructions: Sequence[Instruction]) -> int:
     return min(found) if min(found, default=NEUTRAL) < NEUTRAL else max(found, default=NEUTRAL)
 
 
+def talks(instructions: Sequence[Instruction]) -> bool:
+    """Whether an instruction lets workgroups tell each other something: an atomic, or an access past the caches."""
+    return any(_talks(i) for i in instructions)
+
+
+@lru_cache(maxsize=1 << 16)
+def _talks(instruction: Instruction) -> bool:
+    row = row_of(instruction)
+    if not isinstance(row, MemoryRow) or row.space is Space.LDS:
+        return False
+    return row.kind == "atomic" or bool(_COHERENT & instruction.modifiers.keys())
+
+
 @lru_cache(maxsize=1 << 16)
 def _of(instruction: Instruction) -> int:
     row = row_of(instruction)
