@@ -54,6 +54,14 @@ def edited(data: bytes, count: int = 0) -> bytes:
     return rebuild(edit.apply(program)[0])
 
 
+def unpackable(data: bytes) -> bytes:
+    """The object with many instructions inserted that do not compress."""
+    texts = tuple(f"s_mov_b32 s5, 0x{zlib.crc32(i.to_bytes(4)) | 1 << 31:08x}" for i in range(6000))
+    obj = CodeObject.parse(data)
+    program = recover(obj, obj.kernels[0].name)
+    return rebuild(Insert(program.entry, texts).apply(program)[0])
+
+
 class TestList:
     def test_kind_and_targets(self, case):
         data, kind, targets = case
@@ -145,13 +153,26 @@ class TestReplace:
         ],
     )
     def test_no_room_is_named(self, data, what):
-        texts = tuple(f"s_mov_b32 s5, 0x{zlib.crc32(i.to_bytes(4)) | 1 << 31:08x}" for i in range(6000))
         container = Container.open(data)
         entry = container.entry("gfx942")
-        obj = CodeObject.parse(container.extract(entry))
-        program = recover(obj, obj.kernels[0].name)
         with pytest.raises(InputError, match=f"does not fit: {what}"):
-            container.replace(entry, rebuild(Insert(program.entry, texts).apply(program)[0]))
+            container.replace(entry, unpackable(container.extract(entry)))
+
+    @pytest.mark.parametrize("made", [bundle(OTHER), compress(bundle(OTHER)), compress(bundle(OTHER), 2, "zlib")])
+    def test_zeros_behind_are_not_taken_from_a_neighbour(self, made):
+        """Outside of .hip_fatbin they may be a variable; behind its end they are another section."""
+        new = unpackable(OTHER[triple("gfx942")])
+        for name in (".rodata1", ".hip_fatbin"):
+            data = bytearray(host_file(made + bytes(8192), name=name))
+            table = int.from_bytes(data[40:48], "little")
+            if name == ".hip_fatbin":  # the section ends with the bundle, and the zeros are another one's
+                struct.pack_into("<Q", data, table + 2 * 64 + 32, len(made))
+            container = Container.open(bytes(data))
+            with pytest.raises(InputError, match="does not fit"):
+                container.replace(container.entry("gfx942"), new)
+        container = Container.open(host_file(made + bytes(1 << 16)))
+        again = Container.open(container.replace(container.entry("gfx942"), new))
+        assert again.extract(again.entry("gfx942")) == new
 
     def test_another_target_or_no_object_is_refused(self):
         container = Container.open(bundle(OBJECTS))

@@ -125,9 +125,13 @@ class Container:
         if is_last and self.kind != "host file":
             out = self.data[:place] + part.replaced(self._index(entry), data, None) + self.data[end:]
         else:
-            stop = self.limits[entry.part] if is_last else min(self.places[entry.part + 1], self.limits[entry.part])
+            stop = min((*self.places[entry.part + 1 :][:1], self.limits[entry.part]))
             made = part.replaced(self._index(entry), data, part.size + padding(self.data, end, stop))
             out = self.data[:place] + made + self.data[place + len(made) :]
+            if len(made) > max(end, stop) - place or len(out) != len(self.data):
+                raise InputError(
+                    f"The entry {entry.number} of {self.name} would leave its place; replace the whole file."
+                )
         self._compare(out, entry, data)
         return out
 

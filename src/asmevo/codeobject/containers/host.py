@@ -69,11 +69,15 @@ def fatbins(data: bytes, name: str) -> tuple[tuple[int, int], ...]:
 
 
 def host_parts(data: bytes, name: str) -> list[tuple[int, int, Part]]:
-    """(offset, end of the stretch it may fill, part) of all GPU code in a host ELF file."""
+    """(offset, end of the stretch it may fill, part) of all GPU code in a host ELF file.
+
+    Zeros behind a bundle are padding in `.hip_fatbin` only, up to the section's end; elsewhere they may be another
+    variable or another section, so that what lies there keeps its size.
+    """
     found: list[tuple[int, int, Part]] = []
     at = 0
     for start, end in (*fatbins(data, name), (len(data), len(data))):
-        found += [(o, start, p) for o, p in _loose(data, at, start, name)]
+        found += [(o, o + p.size, p) for o, p in _loose(data, at, start, name)]
         inside = [*bundles(data, start, end, name, strict=True)] or [*images(data, start, end)]
         found += [(o, end, p) for o, p in inside]
         at = max(at, end)
