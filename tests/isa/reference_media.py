@@ -104,7 +104,7 @@ for _kind in EIGHT_BIT:
 # halves ------------------------------------------------------------------------------------------------------------
 
 
-@ref("v_mac_f16", "v_mad_f16", "v_mad_legacy_f16")
+@ref("v_mac_f16", "v_mad_f16", "v_mad_legacy_f16", "v_madmk_f16", "v_madak_f16")
 @quietly
 def _unfused(a: int, b: int, c: int) -> tuple[int, ...]:
     return (raw(f(a, 16) * f(b, 16) + f(c, 16), 16),)

@@ -39,6 +39,10 @@ SYMBOLS = {
     "s_atc_probe": "0x10",
     "s_atc_probe_buffer": "0x10",
 }
+LITERAL = {
+    "v_fmamk_f32": "0x42280000", "v_fmaak_f32": "0x42280000", "v_madmk_f16": "0x4228", "v_madak_f16": "0x4228",
+}  # fmt: skip
+"""A constant that is not inline, which these opcodes demand."""
 ACCUMULATOR = {"v_accvgpr_read_b32": "va", "v_accvgpr_write_b32": "av", "v_accvgpr_mov_b32": "aa"}
 """Register files of result and source."""
 
@@ -85,8 +89,8 @@ def written(row: Row) -> tuple[str, int, int]:
             parts.append(any_operand(row, w, position, parts))
         elif row.name in ACCUMULATOR:
             parts.append(w.register(ACCUMULATOR[row.name][position], 1, is_def=slot.is_def))
-        elif row.name in ("v_fmamk_f32", "v_fmaak_f32") and position == (2 if "mk" in row.name else 3):
-            parts.append("0x42280000")
+        elif row.name in LITERAL and position == (2 if "mk" in row.name else 3):
+            parts.append(LITERAL[row.name])
         else:
             scalar = in_sgprs(row, position, slot.type, is_def=slot.is_def)
             parts.append(w.register("s" if scalar else "v", TYPE_UNITS[slot.type], is_def=slot.is_def))

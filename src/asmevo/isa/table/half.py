@@ -72,6 +72,8 @@ ROWS: tuple[Row, ...] = (
     lane("v_subrev_f16", "f16 = f16, f16", lambda o, a, b: o.fsub(b, a)),
     lane("v_mul_f16", "f16 = f16, f16", lambda o, a, b: o.fmul(a, b)),
     lane("v_mac_f16", "f16 = f16, f16, @0", _unfused),
+    lane("v_madmk_f16", "f16 = f16, f16, f16", _unfused),
+    lane("v_madak_f16", "f16 = f16, f16, f16", _unfused),
     lane("v_mad_f16", "f16 = f16, f16, f16", _unfused, "keeps_half"),
     lane("v_mad_legacy_f16", "f16 = f16, f16, f16", _unfused),
     *(
