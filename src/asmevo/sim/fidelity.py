@@ -23,7 +23,7 @@ class Difference:
 
 LEDGER: tuple[Difference, ...] = (
     Difference(
-        "MFMA summation",
+        "MFMA and SMFMAC summation",
         "k ascending, one f32 fused multiply-add for each k on top of C; f64 alike; integers exact modulo 2**32",
         "groups of products are summed at once, with an order and rounding that AMD does not publish",
     ),
@@ -64,6 +64,21 @@ LEDGER: tuple[Difference, ...] = (
         "IEEE mode",
         "a signalling NaN makes minimum and maximum a quiet NaN; output modifiers have no effect",
         "the same; float exceptions are not raised here",
+    ),
+    Difference(
+        "v_cvt_sr_fp8_f32, v_cvt_sr_bf8_f32",
+        "the seed's highest 20 or 21 bits are added to the f32, with their carry, and the rest is cut off",
+        "the ISA document wraps the sum around in the fraction and rounds to nearest, which would not be unbiased",
+    ),
+    Difference(
+        "v_cvt_pk_u8_f32, v_cvt_pkaccum_u8_f32, v_cvt_norm and v_cvt_pknorm",
+        "toward zero to bytes; to nearest even of the exact product to normalised integers",
+        "rounding is not documented",
+    ),
+    Difference(
+        "s_movrels, s_movreld beyond the last SGPR, sub-dword loads to LDS",
+        "the last SGPR; a dword of LDS for each lane, the number extended",
+        "out of range is undefined; the same as far as is documented",
     ),
     Difference(
         "HW_REG_XCC_ID",
