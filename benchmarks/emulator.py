@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import random
 import statistics
 import sys
@@ -46,7 +47,7 @@ from benchmarks.mix import LENGTH, mix_object
 
 COMPILED = Path(__file__).with_name("compiled")
 TILE, GEMM_LDS, SOFTMAX_LDS = 128, 16384, 16
-REPEATS, EDITS = 5, 21
+REPEATS, EDITS = 12, 21
 MIX_TURNS, MIX_WAVES = 2000, 16
 SOFTMAX_ROWS, SOFTMAX_COLUMNS = 2048, 992
 SPINS_SCALE = 1.9
@@ -215,6 +216,14 @@ def vector_set() -> str:
     return "baseline"
 
 
+def corpus_counts() -> tuple[int | None, int | None]:
+    """Objects of the wheels, and how many of them the simulator executes; None without `benchmarks.executable`."""
+    if importlib.util.find_spec("benchmarks.executable") is None:
+        return None, None
+    objects_, executable, _ = importlib.import_module("benchmarks.executable").corpus()
+    return objects_, executable
+
+
 def measure() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         cache = BlockCache(Path(folder, "kernels"))
@@ -249,6 +258,7 @@ def measure() -> dict[str, Any]:
             for name, program in (("fmoe_stage1", experts), ("fp8_gemm", fp8.program))
         }
         slowdown = checked_slowdown({**small, "softmax": rowwise})
+    counted, executable = corpus_counts()
     return {
         "isa": vector_set(),
         "numpy_sgemm_gflop_per_cpu_s": numpy_speed,
@@ -263,8 +273,8 @@ def measure() -> dict[str, Any]:
         "two_thread_scaling": scaling,
         "checked_slowdown": slowdown,
         "opcode_rows": len(rows()),
-        "corpus_objects": None,
-        "corpus_executable": None,
+        "corpus_objects": counted,
+        "corpus_executable": executable,
     }
 
 
