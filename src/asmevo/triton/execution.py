@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from threading import RLock
 
 from asmevo.codeobject import CodeObject, Kernel
 from asmevo.device.simulated import modelled
-from asmevo.isa import MemoryRow, Space, row_of
 from asmevo.launch import MemoryImage, build_image
 from asmevo.program import recover
 from asmevo.sim import BlockCache, Checking, Executable, Execution, Limits, execute
@@ -36,25 +34,21 @@ class LoadedKernel:
     object: CodeObject
     kernel: Kernel
     executable: Executable
-    ordered: bool
-    """Its workgroups meet in atomics: only one thread gives the same result every time."""
 
 
 class Engine:
     """The simulated chip behind the driver. Launches run one after the other, whatever thread they come from.
 
-    `threads` is the number of threads for kernels whose result does not depend on it; None takes all cores. A wave
+    `threads` is how many run a launch; 0 takes all cores where the result cannot depend on it, else one. A wave
     that executes more than `instructions` has hung. With `checked` launches run checked, which is slower: whatever is
     found of races, missing waits, undefined values and accesses outside of buffers is a fault.
     """
 
     checked: bool = False
 
-    def __init__(
-        self, chip_name: str = "mi300x", threads: int | None = None, instructions: int = 2_000_000_000
-    ) -> None:
+    def __init__(self, chip_name: str = "mi300x", threads: int = 0, instructions: int = 2_000_000_000) -> None:
         self.chip = chip(chip_name)
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads
         self.limits = Limits(instructions)
         self.statistics = Statistics()
         self._cache = BlockCache()
@@ -81,9 +75,7 @@ class Engine:
         self.chip.require(obj.target)
         program = recover(obj, name)
         executable = Executable.build(program, self._cache)
-        rows = (row_of(line.instruction) for c in executable.chunks for line in program.lines[c.first : c.last])
-        ordered = any(isinstance(r, MemoryRow) and r.kind == "atomic" and r.space is not Space.LDS for r in rows)
-        return LoadedKernel(obj, program.kernel, executable, ordered)
+        return LoadedKernel(obj, program.kernel, executable)
 
     def run(self, loaded: LoadedKernel, given: HostLaunch) -> None:
         """Execute a launch and write its results to host memory; inside of `timing`, only estimate its time.
@@ -98,10 +90,9 @@ class Engine:
                 self._times.append(time)
                 self.statistics = self.statistics.timed()
                 return
-            threads = 1 if loaded.ordered else self.threads
             checking = Checking.of(image) if self.checked else None
             done = execute(
-                loaded.executable, given.launch, image, limits=self.limits, threads=threads, checking=checking
+                loaded.executable, given.launch, image, limits=self.limits, threads=self.threads, checking=checking
             )
             _judge(done, loaded, image)
             for placement, storage in zip(image.placements, given.storages, strict=True):
