@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 import zlib
 
 import pytest
@@ -213,6 +214,28 @@ class TestDamaged:
                 continue
             with pytest.raises(InputError, match=r"more than is believed|more than its header states"):
                 Container.open(head + payload)
+
+    def test_many_bombs_are_not_unpacked(self):
+        """Each is within its own limit; together they are 640 MiB from 40 kilobytes."""
+        many = compress(bundle({HOST: bytes(output_limit(0) - 8192)})) * 10
+        with pytest.raises(InputError, match=r"parts that decompress to more than \d+ bytes together"):
+            Container.open(host_file(many))
+
+    @pytest.mark.parametrize(
+        "piece",
+        [
+            b"CCOB\x02\0\1\0",
+            b"CCOB\x01\0\1\0".ljust(20, b"\0") + zstandard.ZstdCompressor().compress(b"")[:6],
+            b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<QQQQ", 1000, 0, 0, 0),
+            GFX942[:64],
+        ],
+    )
+    def test_what_looks_like_a_container_costs_no_more_than_its_size(self, piece):
+        """Half a megabyte of it; if every hit cost what follows it, this would take minutes."""
+        begin = time.process_time()
+        with pytest.raises(InputError, match=r"holds no code|more than is believed"):
+            Container.open(host_file(rodata=piece * ((1 << 19) // len(piece)) + b"end"))
+        assert time.process_time() - begin < 20
 
     def test_a_wrong_hash(self):
         raw = bytearray(compress(bundle(OBJECTS)))

@@ -12,13 +12,15 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from asmevo.codeobject.containers.part import Slot, padding, too_large
+from asmevo.codeobject.containers.part import Budget, Slot, padding, too_large
 from asmevo.verdict import InputError
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 _COUNT_AT, _ENTRIES_AT = 24, 32
 _ENTRY = struct.Struct("<QQQ")
 _MAX_ALIGN = 1 << 16
+_MOST_ENTRIES, _LONGEST_NAME = 1 << 10, 1 << 12
+"""Far more than there are targets; without limits, every place that looks like a bundle costs all of the file."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,16 @@ class Bundle:
     packed = False
 
     @classmethod
-    def parse(cls, data: bytes, name: str) -> Bundle:
+    def parse(cls, data: bytes | memoryview, budget: Budget) -> Bundle:
         """Read a bundle at the start of `data`; what lies behind its last entry is not part of it.
 
         Raises `InputError` when the table or an entry does not fit into `data`.
         """
-        damaged = InputError(f"{name} has an offload bundle that is damaged or cut off; get the complete file.")
-        if not data.startswith(MAGIC) or len(data) < _ENTRIES_AT:
+        damaged = InputError(f"{budget.name} has an offload bundle that is damaged or cut off; get the complete file.")
+        if bytes(data[:_COUNT_AT]) != MAGIC or len(data) < _ENTRIES_AT:
             raise damaged
         count = int.from_bytes(data[_COUNT_AT:_ENTRIES_AT], "little")
-        if count > (len(data) - _ENTRIES_AT) // _ENTRY.size:
+        if count > min((len(data) - _ENTRIES_AT) // _ENTRY.size, _MOST_ENTRIES):
             raise damaged
         at, slots, places = _ENTRIES_AT, list[Slot](), list[int]()
         for _ in range(count):
@@ -52,16 +54,17 @@ class Bundle:
             offset, size, length = _ENTRY.unpack_from(data, at)
             places.append(at)
             at += _ENTRY.size + length
-            if at > len(data) or offset + size > len(data):
+            budget.spend(_ENTRY.size + min(length, _LONGEST_NAME))
+            if at > len(data) or length > _LONGEST_NAME or offset + size > len(data):
                 raise damaged
             try:
-                slots.append(Slot(data[at - length : at].decode(), offset, size))
+                slots.append(Slot(bytes(data[at - length : at]).decode(), offset, size))
             except UnicodeDecodeError:
                 raise damaged from None
         if any(s.size and s.offset < at for s in slots):
             raise damaged
         end = max([at, *(s.offset + s.size for s in slots)])
-        return cls(data[:end], tuple(slots), tuple(places))
+        return cls(bytes(data[:end]), tuple(slots), tuple(places))
 
     @property
     def size(self) -> int:

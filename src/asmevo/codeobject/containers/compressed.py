@@ -15,11 +15,12 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import zstandard
 
 from asmevo.codeobject.containers.bundle import Bundle
-from asmevo.codeobject.containers.part import Slot, too_large
+from asmevo.codeobject.containers.part import Budget, Slot, too_large
 from asmevo.verdict import InputError
 
 MAGIC = b"CCOB"
@@ -27,6 +28,9 @@ _ZLIB, _ZSTD = 0, 1
 _HEADERS = {1: struct.Struct("<4sHHIQ"), 2: struct.Struct("<4sHHIIQ"), 3: struct.Struct("<4sHHQQQ")}
 _CHUNK = 1 << 20
 _FLOOR, _RATIO, _CEILING = 1 << 26, 256, 1 << 31
+_LONGEST_FRAME_HEADER = 18
+_WORK_OF_A_BLOCK = 64
+"""To read the header of one is counted as so many bytes."""
 _SKIPPABLE = struct.Struct("<II")
 _SKIPPABLE_MAGIC = 0x184D2A50
 
@@ -38,51 +42,53 @@ def output_limit(payload: int) -> int:
 
 @dataclass(frozen=True)
 class CompressedBundle:
-    """A compressed bundle and the bundle inside."""
+    """A compressed bundle; what is inside is checked once, and decompressed anew when it is wanted."""
 
     version: int
     method: int
     size: int
-    inner: Bundle
-    tail: bytes
-    """What the decompressed bytes have behind the bundle's last entry."""
+    slots: tuple[Slot, ...]
+    payload: bytes
+    expected: int
+    """Decompressed bytes."""
+    name: str
+    """Of the file."""
     format = "compressed bundle"
     packed = True
 
     @classmethod
-    def parse(cls, data: bytes, name: str) -> CompressedBundle:
+    def parse(cls, data: memoryview, budget: Budget) -> CompressedBundle:
         """Read a compressed bundle at the start of `data`.
 
         Raises `InputError` when it is cut off, of another version or method, does not decompress to the size and hash
-        its header states, or to more than `output_limit`.
+        its header states, or to more than `output_limit` or `budget` have.
         """
+        name = budget.name
         version, method = _version(data, name)
         layout = _HEADERS[version]
         if len(data) < layout.size:
             raise _damaged(name, "is cut off")
         fields = layout.unpack_from(data)
         expected, digest = fields[-2:]
-        size = fields[3] if version > 1 else layout.size + _stream_end(data[layout.size :], method, expected, name)
+        size = fields[3] if version > 1 else layout.size + _stream_end(data[layout.size :], method, expected, budget)
         if not layout.size <= size <= len(data):
             raise _damaged(name, "is cut off")
         payload = data[layout.size : size]
         if expected > output_limit(len(payload)):
             raise _damaged(name, f"claims {expected} bytes from {len(payload)}, more than is believed")
-        content = _decompress(payload, method, expected, name)
+        content = _decompress(payload, method, expected, budget)
         if len(content) != expected or _hash(content) != digest:
             raise _damaged(name, "does not decompress to what its header states")
-        inner = Bundle.parse(content, name)
-        return cls(version, method, size, inner, content[inner.size :])
-
-    @property
-    def slots(self) -> tuple[Slot, ...]:
-        return self.inner.slots
+        return cls(version, method, size, Bundle.parse(content, budget).slots, bytes(payload), expected, name)
 
     def content(self, index: int) -> bytes:
-        return self.inner.content(index)
+        slot = self.slots[index]
+        return _inside(self)[slot.offset : slot.offset + slot.size]
 
     def replaced(self, index: int, data: bytes, room: int | None) -> bytes:
-        content = self.inner.replaced(index, data, None) + self.tail
+        inside = _inside(self)
+        inner = Bundle.parse(inside, Budget(len(inside), self.name))
+        content = inner.replaced(index, data, None) + inside[inner.size :]
         least = 0
         for payload in _compressions(content, self.method):
             made = self._assembled(content, payload, room)
@@ -111,8 +117,14 @@ class CompressedBundle:
         return (head + payload).ljust(self.size, b"\0")
 
 
-def _version(data: bytes, name: str) -> tuple[int, int]:
-    if not data.startswith(MAGIC) or len(data) < 8:
+@lru_cache(maxsize=1)
+def _inside(part: CompressedBundle) -> bytes:
+    """The decompressed bytes; those of one bundle are kept, since entries are asked for in order."""
+    return _decompress(part.payload, part.method, part.expected, Budget(part.expected + part.size, part.name))
+
+
+def _version(data: memoryview, name: str) -> tuple[int, int]:
+    if bytes(data[: len(MAGIC)]) != MAGIC or len(data) < 8:
         raise _damaged(name, "is cut off")
     version, method = struct.unpack_from("<HH", data, 4)
     if version not in _HEADERS or method not in (_ZLIB, _ZSTD):
@@ -131,29 +143,25 @@ def _hash(content: bytes) -> int:
     return int.from_bytes(hashlib.md5(content, usedforsecurity=False).digest()[:8], "little")
 
 
-def _decompress(payload: bytes, method: int, expected: int, name: str) -> bytes:
+def _decompress(payload: bytes | memoryview, method: int, expected: int, budget: Budget) -> bytes:
     """The decompressed bytes, at most one chunk more than `expected`, which has been checked."""
     out = bytearray()
+    budget.spend(len(payload))
     try:
         for piece in _pieces(payload, method):
+            budget.spend(len(piece))
             out += piece
             if len(out) > expected:
-                raise _damaged(name, "decompresses to more than its header states")
+                raise _damaged(budget.name, "decompresses to more than its header states")
     except (zlib.error, zstandard.ZstdError) as error:
-        raise _damaged(name, f"does not decompress ({error})") from None
+        raise _damaged(budget.name, f"does not decompress ({error})") from None
     return bytes(out)
 
 
-def _pieces(payload: bytes, method: int) -> Iterator[bytes]:
+def _pieces(payload: bytes | memoryview, method: int) -> Iterator[bytes]:
     """Decompressed pieces of bounded size."""
     if method == _ZLIB:
-        stream = zlib.decompressobj()
-        while not stream.eof:
-            piece = stream.decompress(payload, _CHUNK)
-            payload = stream.unconsumed_tail
-            if not piece and not payload:
-                return
-            yield piece
+        yield from (piece for piece, _ in _inflated(payload))
         return
     window = output_limit(len(payload))
     with zstandard.ZstdDecompressor(max_window_size=window).stream_reader(payload) as reader:
@@ -161,35 +169,54 @@ def _pieces(payload: bytes, method: int) -> Iterator[bytes]:
             yield piece
 
 
-def _stream_end(payload: bytes, method: int, expected: int, name: str) -> int:
+def _inflated(payload: bytes | memoryview) -> Iterator[tuple[bytes, int]]:
+    """(piece, bytes of the payload used up so far) of a zlib stream; the last number is that of all its bytes.
+
+    The payload goes in by pieces, since what one call leaves is copied.
+    """
+    stream, at = zlib.decompressobj(), 0
+    while not stream.eof and at < len(payload):
+        given = bytes(payload[at : at + _CHUNK])
+        piece = stream.decompress(given, _CHUNK)
+        at += len(given) - len(stream.unconsumed_tail) - len(stream.unused_data)
+        yield piece, at
+    while not stream.eof and (piece := stream.decompress(b"", _CHUNK)):
+        yield piece, at
+    if not stream.eof:
+        raise zlib.error("the stream is cut off")
+
+
+def _stream_end(payload: memoryview, method: int, expected: int, budget: Budget) -> int:
     """Bytes that the first stream of a payload takes: version 1 does not state it."""
+    name = budget.name
     if method == _ZSTD:
-        return _frame_end(payload, name)
+        return _frame_end(payload, budget)
     if expected > output_limit(len(payload)):
         raise _damaged(name, f"claims {expected} bytes from {len(payload)}, more than is believed")
-    stream, rest, made = zlib.decompressobj(), payload, 0
+    made, end = 0, 0
     try:
-        while not stream.eof and made <= expected and rest:
-            made += len(stream.decompress(rest, _CHUNK))
-            rest = stream.unconsumed_tail
+        for piece, end in _inflated(payload):  # noqa: B007 - the last one counts
+            budget.spend(len(piece))
+            made += len(piece)
+            if made > expected:
+                raise _damaged(name, "decompresses to more than its header states")
     except zlib.error as error:
         raise _damaged(name, f"does not decompress ({error})") from None
-    if made > expected:
-        raise _damaged(name, "decompresses to more than its header states")
-    if not stream.eof:
-        raise _damaged(name, "is cut off")
-    return len(payload) - len(stream.unused_data)
+    return end
 
 
-def _frame_end(payload: bytes, name: str) -> int:
+def _frame_end(payload: memoryview, budget: Budget) -> int:
     """Bytes of the first zstd frame, from its block headers. Source: RFC 8878, section 3.1.1."""
+    name = budget.name
     try:
-        at = zstandard.frame_header_size(payload)
-        checksum = zstandard.get_frame_parameters(payload).has_checksum
+        head = bytes(payload[:_LONGEST_FRAME_HEADER])
+        at = zstandard.frame_header_size(head)
+        checksum = zstandard.get_frame_parameters(head).has_checksum
     except zstandard.ZstdError as error:
         raise _damaged(name, f"does not decompress ({error})") from None
     last = False
     while not last:
+        budget.spend(_WORK_OF_A_BLOCK)
         if at + 3 > len(payload):
             raise _damaged(name, "is cut off")
         block = int.from_bytes(payload[at : at + 3], "little")

@@ -8,7 +8,7 @@ from functools import cached_property
 from asmevo.codeobject.containers import bundle, compressed
 from asmevo.codeobject.containers.host import bundles, host_parts, is_elf
 from asmevo.codeobject.containers.image import Image, is_image
-from asmevo.codeobject.containers.part import Part, padding
+from asmevo.codeobject.containers.part import Budget, Part, padding
 from asmevo.codeobject.elf import HEADER_SIZE, Elf
 from asmevo.codeobject.targets import target_id, target_of, triple_target
 from asmevo.verdict import InputError
@@ -53,17 +53,18 @@ class Container:
     def open(cls, data: bytes, name: str = "the file") -> Container:
         """Open a file by its content; `name` is used in errors.
 
-        Raises `InputError` for a file that holds no code for AMD GPUs, or a damaged bundle. Code objects themselves are
-        not parsed.
+        Raises `InputError` for a file that holds no code for AMD GPUs, or a damaged bundle, or bundles that decompress
+        to more than `Budget` allows. Code objects themselves are not parsed.
         """
         if is_image(data, 0):
             return cls(data, name, "code object", (Image(data, "code object"),), (0,), (len(data),))
         found: list[tuple[int, int, Part]] = []
+        budget = Budget(len(data), name)
         if data.startswith((bundle.MAGIC, compressed.MAGIC)):
-            found = [(o, len(data), p) for o, p in bundles(data, 0, len(data), name, strict=True)]
+            found = [(o, len(data), p) for o, p in bundles(data, 0, len(data), budget, strict=True)]
             kind = found[0][2].format
         elif is_elf(data):
-            found, kind = host_parts(data, name), "host file"
+            found, kind = host_parts(data, budget), "host file"
         else:
             Elf(data, name)  # says what is wrong
             kind = ""
@@ -78,7 +79,7 @@ class Container:
         found: list[Entry] = []
         for n, (part, place) in enumerate(zip(self.parts, self.places, strict=True)):
             for index, slot in enumerate(part.slots):
-                flags = _flags(part, index)
+                flags = None if slot.name else _flags(part, index)
                 name = slot.name or (f"amdgcn-amd-amdhsa--{target_id(flags)}" if flags is not None else "")
                 target = triple_target(slot.name) if slot.name else ("" if flags is None else target_of(flags))
                 offset = slot.offset + (0 if part.packed else place)

@@ -7,12 +7,13 @@ words may occur as constants of a program, so that only what parses wholly count
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import merge
 
 from asmevo.codeobject.containers import bundle, compressed
 from asmevo.codeobject.containers.bundle import Bundle
 from asmevo.codeobject.containers.compressed import CompressedBundle
 from asmevo.codeobject.containers.image import images
-from asmevo.codeobject.containers.part import Part
+from asmevo.codeobject.containers.part import Budget, BudgetError, Part
 from asmevo.codeobject.elf import HEADER, HEADER_SIZE, SECTION, SHT_NOBITS
 from asmevo.verdict import InputError
 
@@ -20,25 +21,30 @@ FATBIN = ".hip_fatbin"
 _ELF_64 = b"\x7fELF\x02\x01"
 
 
-def bundles(data: bytes, start: int, end: int, name: str, *, strict: bool) -> Iterator[tuple[int, Part]]:
+def bundles(data: bytes, start: int, end: int, budget: Budget, *, strict: bool) -> Iterator[tuple[int, Part]]:
     """(offset, bundle) of each bundle in a stretch of a file; without `strict`, what does not parse is none."""
-    at = _next(data, start, end)
-    while at >= 0:
-        part: Part | None = None
+    behind = start
+    for at in merge(*(_occurrences(data, magic, start, end) for magic in (bundle.MAGIC, compressed.MAGIC))):
+        if at < behind:
+            continue
+        kind = Bundle if data.startswith(bundle.MAGIC, at) else CompressedBundle
         try:
-            kind = Bundle if data.startswith(bundle.MAGIC, at) else CompressedBundle
-            part = kind.parse(data[at:end], name)
+            part = kind.parse(memoryview(data)[at:end], budget)
+        except BudgetError:
+            raise
         except InputError:
             if strict:
                 raise
-        if part is not None:
-            yield at, part
-        at = _next(data, at + (part.size if part is not None else 1), end)
+            continue
+        yield at, part
+        behind = at + part.size
 
 
-def _next(data: bytes, start: int, end: int) -> int:
-    found = [at for m in (bundle.MAGIC, compressed.MAGIC) if (at := data.find(m, start, end)) >= 0]
-    return min(found, default=-1)
+def _occurrences(data: bytes, magic: bytes, start: int, end: int) -> Iterator[int]:
+    at = data.find(magic, start, end)
+    while at >= 0:
+        yield at
+        at = data.find(magic, at + len(magic), end)
 
 
 def is_elf(data: bytes) -> bool:
@@ -68,7 +74,7 @@ def fatbins(data: bytes, name: str) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(found))
 
 
-def host_parts(data: bytes, name: str) -> list[tuple[int, int, Part]]:
+def host_parts(data: bytes, budget: Budget) -> list[tuple[int, int, Part]]:
     """(offset, end of the stretch it may fill, part) of all GPU code in a host ELF file.
 
     Zeros behind a bundle are padding in `.hip_fatbin` only, up to the section's end; elsewhere they may be another
@@ -76,19 +82,19 @@ def host_parts(data: bytes, name: str) -> list[tuple[int, int, Part]]:
     """
     found: list[tuple[int, int, Part]] = []
     at = 0
-    for start, end in (*fatbins(data, name), (len(data), len(data))):
-        found += [(o, o + p.size, p) for o, p in _loose(data, at, start, name)]
-        inside = [*bundles(data, start, end, name, strict=True)] or [*images(data, start, end)]
+    for start, end in (*fatbins(data, budget.name), (len(data), len(data))):
+        found += [(o, o + p.size, p) for o, p in _loose(data, at, start, budget)]
+        inside = [*bundles(data, start, end, budget, strict=True)] or [*images(data, start, end, budget)]
         found += [(o, end, p) for o, p in inside]
         at = max(at, end)
     return found
 
 
-def _loose(data: bytes, start: int, end: int, name: str) -> Iterator[tuple[int, Part]]:
+def _loose(data: bytes, start: int, end: int, budget: Budget) -> Iterator[tuple[int, Part]]:
     """Bundles with entries, and images outside of them."""
-    for offset, part in bundles(data, start, end, name, strict=False):
+    for offset, part in bundles(data, start, end, budget, strict=False):
         if part.slots:
-            yield from images(data, start, offset)
+            yield from images(data, start, offset, budget)
             yield offset, part
             start = offset + part.size
-    yield from images(data, start, end)
+    yield from images(data, start, end, budget)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asmevo.codeobject.containers.part import Slot, too_large
-from asmevo.codeobject.elf import EM_AMDGPU, Elf
+from asmevo.codeobject.containers.part import Budget, Slot, too_large
+from asmevo.codeobject.elf import EM_AMDGPU, HEADER, HEADER_SIZE, SECTION, SEGMENT, SHT_NOBITS, Elf
 from asmevo.verdict import InputError
 
 MAGIC = b"\x7fELF\x02\x01\x01\x40"
@@ -50,23 +50,42 @@ def is_image(data: bytes, at: int) -> bool:
     return data.startswith(MAGIC, at) and int.from_bytes(data[at + 18 : at + 20], "little") == EM_AMDGPU
 
 
-def images(data: bytes, start: int, end: int) -> Iterator[tuple[int, Image]]:
+def images(data: bytes, start: int, end: int, budget: Budget) -> Iterator[tuple[int, Image]]:
     """(offset, image) of every well-formed code object in a stretch of a file, in order and without overlap."""
     at = data.find(MAGIC, start, end)
     while at >= 0:
-        size = _image_size(data, at, end) if is_image(data, at) else 0
-        if size:
-            yield at, Image(data[at : at + size], "raw image")
-        at = data.find(MAGIC, at + max(size, 1), end)
+        found = _image(memoryview(data)[at:end], budget) if is_image(data, at) else None
+        if found is not None:
+            yield at, found
+        at = data.find(MAGIC, at + (found.size if found else len(MAGIC)), end)
 
 
-def _image_size(data: bytes, at: int, end: int) -> int:
-    """Bytes of the code object at an offset: to the end of its last table, segment or section; 0 if it is none."""
+def _image(data: memoryview, budget: Budget) -> Image | None:
+    """The code object at the start of `data`, to the end of its last table, segment or section; None if it is none."""
+    size = _size(data, budget)
+    if not size:
+        return None
+    budget.spend(size)
+    image = bytes(data[:size])
     try:
-        elf = Elf(data[at:end], "image")
+        Elf(image, "image")
     except InputError:
+        return None
+    return Image(image, "raw image")
+
+
+def _size(data: memoryview, budget: Budget) -> int:
+    """Bytes up to the end of all that the header and the tables name; 0 where that is not within `data`."""
+    if len(data) < HEADER_SIZE:
         return 0
-    ends = [elf.header.segment_offset + 56 * elf.header.segment_count]
-    ends.append(elf.header.section_offset + 64 * elf.header.section_count)
-    ends += [s.offset + s.file_size for s in (*elf.segments, *elf.sections)]
-    return max(ends)
+    fields: tuple[int, ...] = HEADER.unpack_from(data)
+    segments_at, sections_at, segments, sections = fields[5], fields[6], fields[10], fields[12]
+    ends = [segments_at + SEGMENT.size * segments, sections_at + SECTION.size * sections]
+    if max(ends) > len(data):
+        return 0
+    budget.spend(SEGMENT.size * segments + SECTION.size * sections)
+    for row in SEGMENT.iter_unpack(data[segments_at : ends[0]]):
+        ends.append(row[2] + row[5])
+    for row in SECTION.iter_unpack(data[sections_at : ends[1]]):
+        ends.append(row[4] + (0 if row[1] in (0, SHT_NOBITS) else row[5]))
+    return max(ends) if max(ends) <= len(data) else 0

@@ -7,6 +7,33 @@ from typing import Protocol
 
 from asmevo.verdict import InputError
 
+_FLOOR, _RATIO = 1 << 28, 64
+"""Bytes that any file may decompress to, and times its size."""
+
+
+class BudgetError(InputError):
+    """A file whose parts take more work to read than a file of its size can need."""
+
+
+class Budget:
+    """What may still be decompressed and tried out of a file, in bytes.
+
+    Bundles of real libraries decompress to at most 25 times their size.
+    """
+
+    def __init__(self, size: int, name: str) -> None:
+        self.name = name
+        self._whole = self._left = max(_FLOOR, _RATIO * size)
+
+    def spend(self, count: int) -> None:
+        """Count bytes that were made or looked at. Raises `BudgetError` when there were too many."""
+        self._left -= count
+        if self._left < 0:
+            raise BudgetError(
+                f"{self.name} has parts that decompress to more than {self._whole} bytes together, more than is "
+                "believed of a file of its size; take the bundles out and pass them one by one."
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
