@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from asmevo.gate.changes import Changes, changes
-from asmevo.program import Line, Program, control_kind
+from asmevo.program import Line, Program
 from asmevo.prove import BlockProof, selects, selects_by_data, tainted_lines
 from asmevo.verdict import Check, Finding, Severity, Verdict
 
@@ -53,7 +53,7 @@ def _missing(
         for position in positions:
             line = candidate.lines[position]
             unseen = position not in executed and candidate.block_of.get(line.id) not in proved
-            if unseen and not _is_padding(candidate, line):
+            if unseen and not _is_padding(k0, candidate, line):
                 yield _finding(what, line)
     for position in changed.deleted:
         line = k0.lines[position]
@@ -77,9 +77,10 @@ def _missing(
             yield Finding("coverage.selection", message, Severity.WARNING, line.id)
 
 
-def _is_padding(candidate: Program, line: Line) -> bool:
-    """A nop that this kernel never comes to: code that grows moves the next kernel, whose entry is aligned by nops."""
-    return control_kind(line.instruction) == "nop" and line.id not in candidate.block_of
+def _is_padding(k0: Program, candidate: Program, line: Line) -> bool:
+    """A nop more that this kernel never comes to: code that grows moves the next kernel, whose entry nops align."""
+    is_new = line.id not in k0.position and line.instruction.text == "s_nop 0"
+    return is_new and line.id not in candidate.block_of
 
 
 def _finding(what: str, line: Line) -> Finding:
