@@ -54,5 +54,5 @@ def test_special_values(code: str, x: list[float], want: list[float]) -> None:
 
 def test_the_ledger_names_what_is_approximate() -> None:
     words = " ".join(d.what for d in LEDGER)
-    for name in ("MFMA summation", "v_exp_f32", "v_log_f32", "v_sin_f32", "v_rcp", "NaN"):
+    for name in ("SMFMAC summation", "v_exp_f32", "v_log_f32", "v_sin_f32", "v_rcp", "NaN"):
         assert name in words
