@@ -126,6 +126,23 @@ class TestParse:
         with pytest.raises(InputError, match=named):
             parse_listing(listing(recover(obj)).replace(old, new), obj)
 
+    def test_the_listing_of_another_object_is_refused(self):
+        obj, other = loop_object(), CodeObject.parse(build(LOOP, LOOP))
+        text = listing(recover(obj))
+        with pytest.raises(InputError, match=f"sha256 {obj.sha256}, the code object has {other.sha256}"):
+            parse_listing(text, other)
+        with pytest.raises(InputError, match="has no comment"):
+            parse_listing(text.replace("// source:", "// was:"), obj)
+
+    def test_a_kernel_may_have_the_name_of_a_label(self):
+        for name in ("P1", "L5", "E5"):
+            obj = CodeObject.parse(build(LOOP).replace(b"k0", name.encode()))
+            program = recover(obj)
+            assert program.kernel.name == name
+            assert parse_listing(listing(program), obj) == program
+            edited = Insert(5, "s_nop 3").apply(program)[0]
+            assert parse_listing(listing(edited), obj) == edited
+
     def test_words_of_data_survive(self):
         obj = CodeObject.parse(build("s_branch 1f\n .long 0xd3ee0000, 0xbe8000ff\n1:\n s_endpgm"))
         program = recover(obj)

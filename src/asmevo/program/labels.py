@@ -16,10 +16,15 @@ _OWN = re.compile(r"[LPE]\d+")
 """Labels that the listing makes itself."""
 
 
+def kernel_label(name: str) -> str:
+    """The label of a kernel: its name, unless the listing makes such labels itself."""
+    return f"kernel {name}" if _OWN.fullmatch(name) else name
+
+
 def entry_labels(obj: CodeObject) -> dict[str, int]:
-    """Label to the line of K0 it stands for; kernels by their names, functions by their symbol's if it is unique."""
+    """Label to the line of K0 it stands for; kernels by `kernel_label`, functions by their symbol's if it is unique."""
     addresses = line_addresses(obj)
-    kernels = {kernel.name: kernel.entry for kernel in obj.kernels}
+    kernels = {kernel_label(kernel.name): kernel.entry for kernel in obj.kernels}
     functions = [s for s in obj.symbols if s.type == STT_FUNC and obj.text.contains(s.value)]
     names = Counter(s.name for s in functions)
     labels = dict(kernels)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from asmevo.isa.llvm import TRIPLE
-from asmevo.program.labels import entry_labels
+from asmevo.program.labels import entry_labels, kernel_label
 from asmevo.program.program import Line, Program
 from asmevo.program.resources import resource_values
 from asmevo.program.symbolic import symbolic_text
@@ -49,10 +49,10 @@ def _body(program: Program) -> Iterator[str]:
     referred = [line.reference for line in program.lines if line.reference is not None]
     targets = {line.target for line in program.lines} | {r.line for r in referred}
     origins = {r.origin for r in referred}
-    kernels = {kernel.name for kernel in program.source.kernels}
+    kernels = {kernel_label(kernel.name) for kernel in program.source.kernels}
     names: dict[int, list[str]] = {}
     for name, k0_line in entry_labels(program.source).items():
-        line_id = program.entry if name == program.kernel.name else program.anchor(k0_line)
+        line_id = program.entry if name == kernel_label(program.kernel.name) else program.anchor(k0_line)
         names.setdefault(line_id, []).append(name)
     for line in program.lines:
         for name in names.get(line.id, ()):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from asmevo.codeobject import CodeObject, Resources
 from asmevo.isa import Decoder, parse_instruction
 from asmevo.isa.encoding import BRANCHES
-from asmevo.program.labels import entry_labels
+from asmevo.program.labels import entry_labels, kernel_label
 from asmevo.program.program import Line, Program, Reference
 from asmevo.program.recover import recover
 from asmevo.program.resources import resource_values, with_resources
@@ -19,6 +19,7 @@ from asmevo.verdict import InputError
 _LABEL = re.compile(r'\s*(?:"([^"]*)"|([A-Za-z_.$][\w.$]*)):(?!\w)\s*')
 _COMMENT = re.compile(r"\s*(?:(\d{1,9}):\s*((?:[0-9A-Fa-f]{8}\s*)*))?$")
 _KERNEL = re.compile(r"^// kernel: (.*)$", re.MULTILINE)
+_SOURCE = re.compile(r"^// source: sha256 ([0-9a-f]{64})\b", re.MULTILINE)
 _RESOURCES = re.compile(r"^// resources: (.*)$", re.MULTILINE)
 _TARGET = re.compile(r'\.amdgcn_target\s+"?[\w-]*--(\w+)')
 _DIRECTIVES = (".text", ".p2align", ".globl", ".type", ".size")
@@ -28,8 +29,10 @@ def parse_listing(text: str, obj: CodeObject) -> Program:
     """The program that an edited listing of `obj` stands for.
 
     A line whose text is still that of K0 keeps K0's words; a line with another text, or without id, is
-    assembled when the program is rebuilt. Raises `InputError` with the line number for text that cannot be read.
+    assembled when the program is rebuilt. Raises `InputError` with the line number for text that cannot be read, and
+    for a listing that does not say that it is of this object.
     """
+    _check_source(text, obj)
     named = _KERNEL.search(text)
     k0 = recover(obj, named[1].strip() if named else None)
     rows, labels = _scan(text, obj.target)
@@ -38,12 +41,28 @@ def parse_listing(text: str, obj: CodeObject) -> Program:
     behind = {name: lines[index - 1].id for name, index in labels.items() if 0 < index <= len(lines)}
     names = _Names(ids, behind, obj, k0)
     resolved = tuple(names.resolve(line, row) for line, row in zip(lines, rows, strict=True))
-    entry = ids.get(k0.kernel.name)
+    own = kernel_label(k0.kernel.name)
+    entry = ids.get(own)
     if entry is None:
-        raise InputError(f"The listing has no label {k0.kernel.name!r} in front of the kernel's first line; add it.")
+        raise InputError(f"The listing has no label {own!r} in front of the kernel's first line; add it.")
     anchors = {line: ids[name] for name, line in entry_labels(obj).items() if ids.get(name, line) != line}
     program = replace(k0, lines=resolved, entry=entry, anchors=anchors)
     return _with_resources(program, text)
+
+
+def _check_source(text: str, obj: CodeObject) -> None:
+    """Refuse the listing of another object: the lines it kept would silently be those of this one."""
+    m = _SOURCE.search(text)
+    if m is None:
+        raise InputError(
+            "The listing has no comment `// source: sha256 ...`, which tells the object it is of; keep the comments "
+            "that `asmevo recover` writes."
+        )
+    if m[1] != obj.sha256:
+        raise InputError(
+            f"The listing is of the object with the sha256 {m[1]}, the code object has {obj.sha256}; use the object it "
+            "came from, or make a new listing with `asmevo recover`."
+        )
 
 
 def _with_resources(program: Program, text: str) -> Program:
