@@ -31,6 +31,17 @@ def test_round_trip_through_files_is_identical(runs, tmp_path, k0):
     assert (tmp_path / "k.co").read_bytes() == k0.read_bytes()
 
 
+def test_a_register_that_is_not_granted_stops_it_before_anything_is_written(runs, fails, tmp_path):
+    k0, text, out = tmp_path / "k.co", tmp_path / "k.s", tmp_path / "new.co"
+    k0.write_bytes(build("v_mov_b32 v9, 0\n s_endpgm"))
+    listing = runs("recover", k0)
+    for old, new, named in (("v9, 0", "v255, 0", "uses v255"), ("vgprs 16", "vgprs 8", "uses v9")):
+        assert old in listing
+        text.write_text(listing.replace(old, new))
+        assert named in fails(4, "rebuild", k0, text, "-o", out)
+        assert not out.exists()
+
+
 @pytest.mark.parametrize("k0", KERNELS, indirect=True)
 def test_an_instruction_in_a_loop(runs, tmp_path, k0):
     """Insert at a loop head: the branches over it still reach their lines."""

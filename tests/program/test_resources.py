@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asmevo.codeobject import CodeObject, Resources
-from asmevo.edit import Insert, SetResources, apply_all, from_json
+from asmevo.edit import Insert, Replace, SetResources, apply_all, from_json
 from asmevo.program import (
     InPlaceError,
     ResourceError,
@@ -18,6 +18,7 @@ from asmevo.program import (
     patch_in_place,
     rebuild,
     recover,
+    refuse_overflow,
     with_resources,
 )
 from asmevo.verdict import InputError, UnsupportedError, Verdict
@@ -191,3 +192,35 @@ def test_declared_resources_are_checked():
 def test_a_patch_in_place_changes_none():
     with pytest.raises(InPlaceError, match="changes no resources"):
         patch_in_place(SetResources(lds=1024).apply(recover(loop_object()))[0])
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (Insert(5, "v_mov_b32 v16, 0"), r"Line \d+, `v_mov_b32 v16, 0` uses v16; the descriptor grants 16"),
+        (Replace(4, "v_mov_b32_e32 v255, 0"), "Line 4, .* uses v255"),
+        (Insert(5, "v_accvgpr_write_b32 a0, v0"), "uses a0; the descriptor grants 0"),
+        (Insert(5, "s_mov_b32 s42, 0"), "uses s42; the descriptor grants 42"),
+        (Insert(5, "s_mov_b64 s[100:101], 0"), "uses s101"),
+    ],
+)
+def test_registers_beyond_the_granted_are_a_named_error(edit, message):
+    program = recover(loop_object())
+    refuse_overflow(program)
+    with pytest.raises(ResourceError, match=message):
+        refuse_overflow(edit.apply(program)[0])
+
+
+def test_fewer_registers_than_the_code_uses_are_a_named_error():
+    program = recover(CodeObject.parse(build("v_mov_b32 v15, 0\n s_mov_b32 s31, 0\n s_endpgm")))
+    refuse_overflow(SetResources(vgprs=16, sgprs=38).apply(program)[0])
+    for fewer, message in ((SetResources(vgprs=12), "uses v15"), (SetResources(sgprs=16), "uses s31")):
+        with pytest.raises(ResourceError, match=message):
+            refuse_overflow(fewer.apply(program)[0])
+
+
+def test_what_k0_uses_beyond_its_grant_it_may_go_on_to_use():
+    program = recover(CodeObject.parse(build("v_mov_b32 v20, 0\n s_endpgm")))
+    refuse_overflow(Replace(0, "v_mov_b32 v20, 1").apply(program)[0])
+    with pytest.raises(ResourceError, match="uses v21"):
+        refuse_overflow(Replace(0, "v_mov_b32 v21, 1").apply(program)[0])

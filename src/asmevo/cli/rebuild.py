@@ -10,7 +10,7 @@ from typer import Argument, Option
 from asmevo.cli.inputs import read_object, read_text
 from asmevo.cli.output import emit, write
 from asmevo.cli.parameters import Json, KernelName, ObjectPath
-from asmevo.program import check_in_place, check_rebuild, parse_listing, patch_in_place, recover
+from asmevo.program import check_in_place, check_rebuild, parse_listing, patch_in_place, recover, refuse_overflow
 from asmevo.program import rebuild as rebuilt
 from asmevo.report import rebuild_facts, rebuild_text
 from asmevo.verdict import UsageError
@@ -34,6 +34,8 @@ def rebuild(
     program = recover(obj, kernel) if listing is None else parse_listing(read_text(listing), obj)
     if kernel is not None and obj.kernel(kernel).name != program.kernel.name:
         raise UsageError(f"The listing is of the kernel {program.kernel.name}, not of {kernel}; leave --kernel out.")
+    if listing is not None:
+        refuse_overflow(program)
     data = patch_in_place(program) if in_place else rebuilt(program)
     check = check_in_place(program, data) if in_place else check_rebuild(program, data)
     if check.verdict.admitted:

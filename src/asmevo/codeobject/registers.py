@@ -11,8 +11,8 @@ from asmevo.codeobject.descriptor import Descriptor
 
 _UNIFIED = ("gfx90a", "gfx942", "gfx950")
 """Targets on which AGPRs are a part of the granted vector registers."""
-_SCALAR_BLOCK = 16
-"""The field counts by 8, the hardware grants by 16."""
+_FIELD_BLOCK = 8
+"""The block of most targets, in which `Descriptor.vgpr_alloc` counts."""
 _VECTOR_BLOCK = {"gfx908": 4, "gfx1250": 16}
 
 
@@ -34,13 +34,13 @@ class Registers:
 def granted_registers(descriptor: Descriptor, target: str) -> Registers:
     """What a descriptor grants on a handled target."""
     block = _VECTOR_BLOCK.get(target, 8)
-    vector = (descriptor.field("vgpr_blocks") + 1) * block
+    vector = descriptor.vgpr_alloc // _FIELD_BLOCK * block
     accumulation = max(0, vector - descriptor.accum_offset) if target in _UNIFIED else 0
     is_gfx12 = target == "gfx1250"
     return Registers(
         vector,
         vector if target == "gfx908" else accumulation,
-        None if is_gfx12 else (descriptor.field("sgpr_blocks") // 2 + 1) * _SCALAR_BLOCK,
+        None if is_gfx12 else descriptor.sgpr_alloc,
         block,
         descriptor.rsrc2 >> 1 & (0x3F if is_gfx12 else 0x1F),
     )

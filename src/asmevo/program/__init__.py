@@ -10,6 +10,7 @@ from asmevo.program.parse import parse_listing
 from asmevo.program.program import Block, Line, Program, Reference, control_kind
 from asmevo.program.rebuild import rebuild
 from asmevo.program.recover import recover
+from asmevo.program.registers import refuse_overflow
 from asmevo.program.resources import ResourceError, with_resources
 from asmevo.program.text import make_line, redirected, retargeted
 
@@ -34,6 +35,7 @@ __all__ = [
     "rebuild",
     "recover",
     "redirected",
+    "refuse_overflow",
     "retargeted",
     "with_resources",
 ]
