@@ -72,6 +72,24 @@ def test_any_legal_resources(vgprs, agprs, sgprs, lds, scratch):
     assert again.kernel.descriptor == program.kernel.descriptor
 
 
+def test_the_rest_of_a_granule_is_no_agprs():
+    """12 VGPRs and no AGPRs are granted as 16; the 4 that no kind of register has do not follow the VGPRs."""
+    twelve = CodeObject.parse(checked(SetResources(vgprs=12, agprs=0).apply(recover(loop_object()))[0]))
+    d = twelve.kernel().descriptor
+    assert (d.vgpr_alloc, d.accum_offset, entry_of(twelve)[".agpr_count"]) == (16, 12, 0)
+    assert "vgprs 12, agprs 0," in listing(recover(twelve))
+    new = CodeObject.parse(checked(SetResources(vgprs=200).apply(recover(twelve))[0]))
+    d, entry = new.kernel().descriptor, entry_of(new)
+    assert (d.vgpr_alloc, d.accum_offset, entry[".vgpr_count"], entry[".agpr_count"]) == (200, 200, 200, 0)
+    six = CodeObject.parse(checked(SetResources(vgprs=12, agprs=6).apply(recover(loop_object()))[0]))
+    new = CodeObject.parse(checked(SetResources(vgprs=40).apply(recover(six))[0]))
+    assert (new.kernel().descriptor.vgpr_alloc, entry_of(new)[".vgpr_count"], entry_of(new)[".agpr_count"]) == (
+        48,
+        46,
+        6,
+    )
+
+
 def test_only_what_is_set_changes():
     old = loop_object().kernel().descriptor
     for name, fields in (
@@ -150,6 +168,13 @@ class TestNote:
         checked(SetResources(vgprs=24).apply(program)[0])
         with pytest.raises(UnmovableError):
             rebuild(SetResources(agprs=200, lds=65536).apply(program)[0])
+
+
+def test_pages_larger_than_code_is_moved_by_are_named():
+    program = recover(CodeObject.parse(build(LOOP, link=("-z", "max-page-size=0x200000"))))
+    checked(program)
+    with pytest.raises(UnmovableError, match=r"pages of 2097152 bytes, .* 65536 at most"):
+        rebuild(Insert(5, ("s_nop 5",) * 100).apply(program)[0])
 
 
 class TestText:

@@ -118,8 +118,15 @@ class Plan:
 def _page(obj: CodeObject) -> int:
     aligns = [s.align for s in obj.segments if s.type == PT_LOAD] + [s.align for s in obj.sections]
     page = max((*aligns, _PAGE))
-    if page > _MAX_ALIGN or page & (page - 1):
-        raise InputError(f"The code object asks for an alignment of {page} bytes; get an undamaged file.")
+    if page & (page - 1):
+        raise InputError(
+            f"The code object asks for an alignment of {page} bytes, no power of two; get an undamaged file."
+        )
+    if page > _MAX_ALIGN:
+        raise UnmovableError(
+            f"The code object is aligned to pages of {page} bytes, and code is moved by pages of {_MAX_ALIGN} at most; "
+            "link it with a smaller `-z max-page-size`, or keep to edits that leave every instruction at its place."
+        )
     return page
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from asmevo.codeobject import Descriptor, Resources
+from asmevo.codeobject import CodeObject, Descriptor, Kernel, Resources
 from asmevo.isa.limits import TargetLimits, has_limits, limits_of
 from asmevo.program.program import Program
 from asmevo.verdict import InputError
@@ -21,6 +23,9 @@ def with_resources(program: Program, resources: Resources) -> Program:
     """
     merged = program.resources.then(resources)
     kernel = next(k for k in program.source.kernels if k.name == program.kernel.name)
+    counted = _counted_agprs(program.source, kernel)
+    if merged.vgprs is not None and merged.agprs is None and counted is not None:
+        merged = replace(merged, agprs=counted)
     limits = limits_of(program.source.target)
     _check(merged, limits, kernel.descriptor)
     descriptor = merged.descriptor(kernel.descriptor)
@@ -35,16 +40,28 @@ def resource_values(program: Program) -> dict[str, int]:
     """
     if not has_limits(program.source.target):
         return {}
-    before = next(k for k in program.source.kernels if k.name == program.kernel.name).descriptor
+    kernel = next(k for k in program.source.kernels if k.name == program.kernel.name)
+    before, counted = kernel.descriptor, _counted_agprs(program.source, kernel)
     vgprs, agprs = Resources().vector_registers(before)
     granted = {
         "vgprs": vgprs,
-        "agprs": agprs,
+        "agprs": agprs if counted is None else counted,
         "sgprs": before.sgpr_alloc,
         "lds": before.lds_size,
         "scratch": before.private_size,
     }
     return granted | program.resources.given()
+
+
+def _counted_agprs(source: CodeObject, kernel: Kernel) -> int | None:
+    """AGPRs as the metadata count them; None where they do not, or not what the descriptor grants.
+
+    The descriptor grants whole granules, whose rest belongs to no kind of register.
+    """
+    entry: Mapping[str, Any] = next(e for e in source.metadata["amdhsa.kernels"] if e.get(".symbol") == kernel.symbol)
+    counted, granted = entry.get(".agpr_count"), Resources().vector_registers(kernel.descriptor)[1]
+    fits = isinstance(counted, int) and 0 <= granted - counted < limits_of(source.target).register_granule
+    return counted if fits else None
 
 
 def _check(resources: Resources, limits: TargetLimits, descriptor: Descriptor) -> None:
