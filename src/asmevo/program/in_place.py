@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from asmevo.codeobject.writer import patch
 from asmevo.program.layout import Layout, lay_out
-from asmevo.program.program import COMPUTED_JUMPS, Program, control_kind
+from asmevo.program.program import COMPUTED_JUMPS, Line, Program, control_kind
 from asmevo.program.recover import line_addresses, recover
-from asmevo.program.references import named_lines
+from asmevo.program.references import named_lines, strange_jump
 from asmevo.verdict import InputError
 
 
@@ -33,6 +33,8 @@ def patch_in_place(program: Program) -> bytes:
             f"The edit changes the size of the code by {more} bytes; for a patch in place keep it, as with `s_nop`."
         )
     _check_pinned(layout)
+    if jump := strange_jump(recover(source, program.kernel.name), line_addresses(source)):
+        _check_places(layout, jump)
     return patch(source, {source.sections.index(source.text): layout.text}, {})
 
 
@@ -45,6 +47,16 @@ def _check_pinned(layout: Layout) -> None:
                 f"The edit moves or removes line {line_id}, which a jump or an address may lead to; for a patch in "
                 "place change only what is inside of a basic block."
             )
+
+
+def _check_places(layout: Layout, jump: Line) -> None:
+    """Every line is where it was: a jump may come to any of them."""
+    old = line_addresses(layout.program.source)
+    if [line.id for line in layout.program.lines] != list(range(len(old))) or tuple(layout.addresses) != old:
+        raise InPlaceError(
+            f"Line {jump.id}, `{jump.instruction}`, may go to any instruction, so that each must stay where it is; "
+            "replace instructions by others of the same size only."
+        )
 
 
 def _pinned(program: Program, addresses: Sequence[int]) -> Iterator[tuple[int, bool]]:

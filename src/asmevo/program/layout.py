@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -15,7 +16,7 @@ from asmevo.program.additions import addition, part_of, widened, with_constant
 from asmevo.program.islands import with_islands
 from asmevo.program.notes import new_note
 from asmevo.program.program import Line, Program
-from asmevo.program.recover import address_index, decode_text, line_addresses
+from asmevo.program.recover import address_index, data_ranges, decode_text, line_addresses
 from asmevo.program.references import references
 from asmevo.verdict import InputError
 
@@ -226,7 +227,7 @@ def second_entries(program: Program) -> dict[str, int]:
 
 
 def protected_lines(program: Program) -> Iterator[range]:
-    """Positions in front of which nothing may be added: kernarg preload headers, and additions to an `s_getpc_b64`."""
+    """Positions in front of which nothing may be added: kernarg preload headers, additions to an `s_getpc_b64`, data."""
     entries, position = kernel_entries(program), program.position
     for name, line_id in second_entries(program).items():
         if line_id in position:
@@ -235,6 +236,11 @@ def protected_lines(program: Program) -> Iterator[range]:
         if reference.origin in position:
             yield range(position[reference.origin] + 1, i + 1)
             yield range(i + 1, i + 2)
+    old = line_addresses(program.source)
+    for data in data_ranges(program.source):
+        kept = [position[i] for i in range(bisect_left(old, data.start), bisect_left(old, data.stop)) if i in position]
+        if kept:
+            yield range(min(kept), max(kept) + 1)
 
 
 def _check_preload(layout: Layout) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from operator import eq
 
 from asmevo.codeobject import Descriptor
 from asmevo.codeobject.plan import UnmovableError
 from asmevo.codeobject.writer import patch, write
-from asmevo.program.layout import Layout, lay_out
+from asmevo.program.layout import EntryError, Layout, lay_out
 from asmevo.program.notes import new_note
 from asmevo.program.program import Program
-from asmevo.program.recover import line_addresses
-from asmevo.program.references import named_addresses, not_understood
+from asmevo.program.recover import address_index, data_ranges, decode_text, line_addresses
+from asmevo.program.references import entered_addresses, flow_of, named_addresses, not_understood
 
 
 def rebuild(program: Program) -> bytes:
@@ -50,12 +50,45 @@ def is_moved(layout: Layout) -> bool:
 
 
 def refuse_unknown(program: Program) -> None:
-    """Refuse code that uses the program counter in a way that is not understood."""
-    if line := not_understood(program, line_addresses(program.source)):
+    """Refuse code that uses the program counter in a way that is not understood, and edits of data in `.text`."""
+    addresses = line_addresses(program.source)
+    if line := not_understood(program, addresses):
         raise UnmovableError(
             f"Line {line.id}, `{line.instruction}`, computes with code addresses in a way that is not understood, so "
             "instructions cannot be moved; keep to edits that leave every instruction at its place, or patch in place."
         )
+    if (broken := broken_data(program)) is not None:
+        raise UnmovableError(
+            f"Line {broken} is part of data in .text, which an edit changes, divides, or makes look like a branch; edit "
+            "only instructions, and keep every instruction at its place."
+        )
+
+
+def broken_data(program: Program) -> int | None:
+    """A line of K0 that is data in `.text` and is no longer as it was, behind the line it was behind; None for none.
+
+    Every line must have words.
+    """
+    source, position = program.source, program.position
+    decoded, index = decode_text(source), address_index(source)
+    blocks = [range(index[r.start], bisect_left(line_addresses(source), r.stop)) for r in data_ranges(source)]
+    named = {r.line for i in program.referring if (r := program.lines[i].reference) is not None and r.line is not None}
+    if named:
+        reached = flow_of(program, line_addresses(source)).reached
+        for first in sorted(named):
+            if position.get(first, -1) not in reached:
+                ends = (i for i in range(first, len(decoded)) if position.get(i, -1) in reached)
+                blocks.append(range(first, next(ends, max(len(decoded), first + 1))))
+    for block in blocks:
+        at = position.get(program.anchor(block.start), -1)
+        for line_id in block:
+            line = program.lines[at] if 0 <= at < len(program.lines) else None
+            if line is None or line.id != line_id or line.target is not None or line.reference is not None:
+                return line_id
+            if line_id >= len(decoded) or line.words != decoded[line_id].words:
+                return line_id
+            at += 1
+    return None
 
 
 def changed_descriptors(program: Program) -> dict[int, Descriptor]:
@@ -96,4 +129,9 @@ class CodeMap:
             if line_id in program.position:
                 return self._layout.addresses[program.position[line_id]] + rest
             number, rest = number + 1, 0
+        if address in entered_addresses(program.source):
+            raise EntryError(
+                f"An edit removes all code from 0x{address:x} on, which a function or a pointer in data leads to; keep "
+                "its first line."
+            )
         return self._new_end

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from asmevo.codeobject import CodeObject
-from asmevo.codeobject.elf import STT_FUNC
+from asmevo.codeobject.elf import STT_FUNC, STT_OBJECT
 from asmevo.isa import Decoded, Decoder, parse_instruction
 from asmevo.isa.encoding import branch_target, is_branch
 from asmevo.program.program import LEAVES, Line, Program, control_kind
@@ -33,17 +33,39 @@ def recover(obj: CodeObject, kernel: str | None = None) -> Program:
 
 @lru_cache(maxsize=16)
 def decode_text(obj: CodeObject) -> tuple[Decoded, ...]:
-    """The linear sweep over `.text`. Where it misses the begin of a function, data precede it: each is swept alone."""
-    decoder, text = Decoder(obj.target), obj.text
-    whole = decoder.decode(obj.text_bytes, text.address)
+    """The linear sweep over `.text`, in which objects are data, dword by dword.
+
+    Where it misses the begin of a function, data precede it: each function is swept alone.
+    """
+    decoder, text, objects = Decoder(obj.target), obj.text, data_ranges(obj)
+    whole = () if objects else decoder.decode(obj.text_bytes, text.address)
     functions = {k.entry for k in obj.kernels}
     functions |= {s.value for s in obj.symbols if s.type == STT_FUNC and text.contains(s.value) and s.value % 4 == 0}
-    starts = {d.address for d in whole}
-    if functions <= starts:
+    if not objects and functions <= {d.address for d in whole}:
         return tuple(whole)
-    cuts = sorted({text.address, *functions, text.address + text.size})
-    parts = (decoder.decode(obj.text_bytes[a - text.address : b - text.address], a) for a, b in pairwise(cuts))
-    return tuple(d for part in parts for d in part)
+    inner = {*functions, *(r.start for r in objects), *(r.stop for r in objects)}
+    cuts, found = sorted({text.address, *inner, text.address + text.size}), list[Decoded]()
+    for start, end in pairwise(cuts):
+        words = obj.text_bytes[start - text.address : end - text.address]
+        if any(start in r for r in objects):
+            dwords = ((start + at, words[at : at + 4]) for at in range(0, len(words), 4))
+            found += (Decoded(at, f".long 0x{int.from_bytes(word, 'little'):08x}", word) for at, word in dwords)
+        else:
+            found += decoder.decode(words, start)
+    return tuple(found)
+
+
+def data_ranges(obj: CodeObject) -> tuple[range, ...]:
+    """Addresses of the objects in `.text`: data, whatever they look like; without those in which code is entered."""
+    text, home = obj.text, obj.sections.index(obj.text)
+    entries = {k.entry for k in obj.kernels} | {s.value for s in obj.symbols if s.type == STT_FUNC}
+    end = text.address + text.size // 4 * 4
+    ranges = [
+        range(s.value // 4 * 4, min(-(-(s.value + s.size) // 4) * 4, end))
+        for s in obj.symbols
+        if s.section == home and s.type == STT_OBJECT and s.size and text.contains(s.value)
+    ]
+    return tuple(r for r in ranges if not any(entry in r for entry in entries))
 
 
 @lru_cache(maxsize=16)

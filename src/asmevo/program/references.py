@@ -22,15 +22,19 @@ from asmevo.isa import Instruction, effects, span
 from asmevo.isa.registers import SCC
 from asmevo.program.additions import GETPC, GETPC_MASK, addition, getpc_register
 from asmevo.program.program import Line, Program, Reference, control_kind
+from asmevo.program.provenance import Flow
 from asmevo.verdict import InputError, UnsupportedError
 
 _ORIGINS = ("s_getpc_b64", "s_get_pc_i64")
-_NEAR = frozenset({"s_call_b64", "s_call_i64", "s_cbranch_i_fork", "s_add_pc_i64", "s_prefetch_inst_pc_rel"})
-"""Opcodes that hold a place relative to the program counter in a way that is not tracked."""
+_NEAR = frozenset(
+    {"s_call_b64", "s_call_i64", "s_cbranch_i_fork", "s_add_pc_i64", "s_prefetch_inst_pc_rel", "s_rfe_b64", "s_rfe_i64"}
+)
+"""Opcodes that go to or hold a place in a way that is not tracked."""
 _WORDS = attrgetter("words")
 _USERS = _NEAR.union(_ORIGINS)
-_USERS_GFX9 = ((GETPC_MASK, GETPC), (0xFF800000, 0xBA800000), (0xFF800000, 0xB8000000))
-"""(mask, bits) of `s_getpc_b64`, `s_call_b64` and `s_cbranch_i_fork` before gfx12."""
+_USERS_GFX9 = ((GETPC_MASK & ~0x300, GETPC), (0xFF800000, 0xBA800000), (0xFF800000, 0xB8000000))
+"""(mask, bits) before gfx12: `s_getpc_b64`, `s_setpc_b64`, `s_swappc_b64`, `s_rfe_b64`; `s_call_b64`;
+`s_cbranch_i_fork`."""
 _PAGE = 0x1000
 _JUMPS = frozenset({"s_setpc_b64", "s_swappc_b64", "s_set_pc_i64", "s_swap_pc_i64"})
 
@@ -178,15 +182,32 @@ def not_understood(program: Program, addresses: Sequence[int]) -> Line | None:
     users = [
         i for i, line in enumerate(program.lines) if line.instruction.mnemonic in _USERS or line.reference is not None
     ]
-    entered = {program.anchor(i) for i in _lines_at(entered_addresses(program.source), addresses)}
-    labels = program.labels | entered
+    labels = program.labels | {program.anchor(i) for i in _lines_at(entered_addresses(program.source), addresses)}
     for position in users:
         line = program.lines[position]
         tracked = line.instruction.mnemonic not in _ORIGINS or _tracked(program, position, labels)
         lost = line.reference is not None and line.reference.origin not in program.position
         if line.instruction.mnemonic in _NEAR or not tracked or lost:
             return line
-    return None
+    flow = flow_of(program, addresses)
+    return flow.strange_jump() or flow.misuse()
+
+
+def strange_jump(program: Program, addresses: Sequence[int]) -> Line | None:
+    """The first jump to a computed address of which nothing is known; `addresses` are those of K0's lines."""
+    return flow_of(program, addresses).strange_jump() if _may_use_counter(program) else None
+
+
+def flow_of(program: Program, addresses: Sequence[int]) -> Flow:
+    """The ways through a program whose K0 has its lines at `addresses`."""
+    starts = {program.anchor(i) for i in _lines_at(frozenset(k.entry for k in program.source.kernels), addresses)}
+    others = {program.anchor(i) for i in _lines_at(entered_addresses(program.source), addresses)} - starts
+    position = program.position
+    return Flow(
+        program,
+        [position[i] for i in others if i in position],
+        [position[i] for i in {*starts, program.entry} if i in position],
+    )
 
 
 def _may_use_counter(program: Program) -> bool:
