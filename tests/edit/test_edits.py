@@ -12,7 +12,7 @@ from asmevo.codeobject import CodeObject
 from asmevo.edit import Delete, Edit, Forward, Insert, Reorder, Replace, Window, apply_all, from_json
 from asmevo.program import Program, check_rebuild, rebuild, recover
 from asmevo.verdict import InputError, Verdict
-from small_objects import loop_object
+from small_objects import build, loop_object
 
 TEXTS = (
     "s_nop 0",
@@ -243,3 +243,28 @@ class TestWindow:
     def test_wrong_order(self, program):
         with pytest.raises(InputError, match="in front of its first line 8"):
             Window(8, 6).positions(program)
+
+
+CALLED = """
+    .text
+    .type f,@function
+f:
+    s_nop 1
+    s_setpc_b64 s[30:31]
+    .size f, .-f
+    .type g,@function
+g:
+    s_nop 2
+    s_setpc_b64 s[30:31]
+    .size g, .-g
+"""
+
+
+@pytest.mark.parametrize("order", [(1, 0), (3, 2), (3, 4), (4, 3)])
+def test_a_reordering_stays_inside_of_a_block(order):
+    """Neither an end nor a return changes its place, nor does a line go to another function."""
+    program = recover(CodeObject.parse(build("s_nop 0\n s_endpgm", extra=CALLED)))
+    first = next(i for i, line in enumerate(program.lines) if line.instruction.text == "s_nop 1")
+    ids = (0, 1, first, first + 1, first + 2)
+    with pytest.raises(InputError, match="reorder o"):
+        Reorder(tuple(ids[i] for i in order)).apply(program)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -51,9 +52,16 @@ ADDRESS_TAGS = frozenset(
     {3, 4, 5, 6, 7, 12, 13, 17, 23, 25, 26, 32, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE}
 )
 """Dynamic tags whose value is an address."""
+_COUNTS = frozenset({0, 1, 2, 8, 9, 10, 11, 14, 15, 16, 18, 19, 20, 21, 22, 24, 27, 28, 29, 30, 33, 35, 37})
+_COUNTS_ABOVE = frozenset({0x6FFFFDF5, 0x6FFFFFF9, 0x6FFFFFFA, 0x6FFFFFFB, 0x6FFFFFFD, 0x6FFFFFFF})
+"""Dynamic tags whose value is none: sizes, counts, offsets of names, flags; in the range of System V and above it."""
+_LOADED_TYPES = frozenset({*range(1, 10), 11, 14, 15, 16, 19, 0x6FFFFFF6, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF})
+"""Section types that are followed, or hold no address: those of System V, hashes and versions of symbols."""
 DYNAMIC_ENTRY = struct.Struct("<qQ")
 UNWIND = ".eh_frame"
 """The section of unwind tables."""
+_LINKERS = (UNWIND, ".relro_padding")
+"""Sections of data that are followed, or are empty room."""
 _NOT_READ = (".eh_frame_hdr", ".gcc_except_table", ".llvm_stackmaps")
 _DESCRIBES = (".debug_", ".stack_sizes", ".llvm_bb_addr_map", ".llvm.call-graph")
 
@@ -117,6 +125,7 @@ class _Writer:
         self.code, self.changed = code, changed
         self.text_index = self.obj.sections.index(self.obj.text)
         _refuse(self.obj)
+        _refuse_offsets(plan)
 
     def write(self) -> bytes:
         data, out, at = self.obj.data, bytearray(), 0
@@ -221,8 +230,14 @@ def _refuse(obj: CodeObject) -> None:
     written = {r.place for table in loaded_tables(obj) for r in relocations(obj, table)}
     dynamic = {s.address for s in obj.sections if s.type == SHT_DYNAMIC}
     for section in obj.sections:
-        if section.size and section.allocated and section.name.startswith(_NOT_READ):
+        known = section.type in _LOADED_TYPES and not section.name.startswith(_NOT_READ)
+        if section.size and section.allocated and not known:
             raise _unmovable(section.name)
+        if section.type == SHT_DYNAMIC:
+            content = obj.data[section.offset : section.offset + section.size]
+            tags = {tag for tag, _ in DYNAMIC_ENTRY.iter_unpack(content)}
+            if tags - ADDRESS_TAGS - _COUNTS - _COUNTS_ABOVE:
+                raise _unmovable(section.name)
         if section.name.startswith(".got") and section.type != SHT_NOBITS:
             for at in range(0, section.size // 8 * 8, 8):
                 value = WORD.unpack_from(obj.data, section.offset + at)[0]
@@ -239,18 +254,15 @@ def _refuse_distances(obj: CodeObject) -> None:
     Distances are looked for from their own place, and from the begin of the object they are part of: tables of jumps.
     """
     home = obj.sections.index(obj.text)
-    functions = {s.value for s in obj.symbols if s.section == home and s.type == STT_FUNC}
+    functions = {
+        s.value for s in obj.symbols if s.section == home and s.type == STT_FUNC and obj.text.contains(s.value)
+    }
     entries = np.array(sorted({*functions, *(k.entry for k in obj.kernels)}), np.int64)
     known = np.array(sorted(descriptors(obj)), np.int64)
     for index, section in enumerate(obj.sections):
         if section.type != SHT_PROGBITS or not section.allocated or index == home or section.name == UNWIND:
             continue
-        starts = np.array(sorted({section.address, *(s.value for s in obj.symbols if s.section == index)}), np.int64)
-        for form in ("<i4", "<i8"):
-            size = np.dtype(form).itemsize
-            values = np.frombuffer(obj.data, form, section.size // size, section.offset).astype(np.int64)
-            places = section.address + size * np.arange(len(values))
-            begins = starts[np.searchsorted(starts, places, "right") - 1]
+        for places, begins, values in _distances(obj, index):
             leads = np.isin(places + values, entries) | np.isin(begins + values, entries)
             found = places[leads & (values != 0) & ~np.isin(begins, known)]
             if len(found):
@@ -258,6 +270,44 @@ def _refuse_distances(obj: CodeObject) -> None:
                     f"The data at 0x{found[0]:x} seem to hold the distance to a function, so instructions cannot be "
                     "moved; keep to edits that leave every instruction at its place."
                 )
+
+
+def _distances(obj: CodeObject, index: int) -> Iterator[tuple[Any, Any, Any]]:
+    """The words of a section, as 32 and as 64 bits: places, begins of the objects that they are in, values."""
+    section = obj.sections[index]
+    symbols = (s.value for s in obj.symbols if s.section == index and section.contains(s.value))
+    starts = np.array(sorted({section.address, *symbols}), np.int64)
+    for form in ("<i4", "<i8"):
+        size = np.dtype(form).itemsize
+        values = np.frombuffer(obj.data, form, section.size // size, section.offset).astype(np.int64)
+        places = section.address + size * np.arange(len(values))
+        yield places, starts[np.searchsorted(starts, places, "right") - 1], values
+
+
+def _refuse_offsets(plan: Plan) -> None:
+    """Refuse data that seem to hold the distance to other data, when the two move apart."""
+    obj, home = plan.obj, plan.obj.text
+    data = [
+        (i, s, plan.address(s.address) - s.address)
+        for i, s in enumerate(obj.sections)
+        if s.allocated and s.size and s is not home and s.type in (SHT_PROGBITS, SHT_NOBITS) and s.name not in _LINKERS
+    ]
+    known = np.array(sorted(descriptors(obj)), np.int64)
+    for index, section, shift in data:
+        apart = [s for _, s, other in data if other != shift]
+        if not apart or section.type != SHT_PROGBITS:
+            continue
+        for places, begins, values in _distances(obj, index):
+            for s in apart:
+                leads = np.zeros(len(values), bool)
+                for end in (places + values, begins + values):
+                    leads |= (end >= s.address) & (end < s.address + s.size)
+                found = places[leads & ~np.isin(begins, known)]
+                if len(found):
+                    raise UnmovableError(
+                        f"The data at 0x{found[0]:x} seem to hold the distance to {s.name}, which would move away; "
+                        "insert less code, or keep to edits that leave every instruction at its place."
+                    )
 
 
 def _unmovable(name: str) -> UnmovableError:

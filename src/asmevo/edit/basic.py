@@ -9,7 +9,11 @@ from typing import Any, ClassVar
 from asmevo.edit.edit import Fields, register
 from asmevo.edit.forward import Forward
 from asmevo.program import Line, Program, make_line, redirected
+from asmevo.program.program import COMPUTED_JUMPS, control_kind
+from asmevo.program.recover import entered_lines
 from asmevo.verdict import InputError
+
+_LEAVE = ("branch", "cbranch", "endpgm", "setpc", "swappc", "call")
 
 
 @register
@@ -128,8 +132,9 @@ class Replace:
 class Reorder:
     """Put a contiguous run of lines into another order.
 
-    The run lies inside one basic block: it holds no branch, and only its first line may be the target of one (or the
-    entry), which the line that comes first afterwards then is.
+    The run lies inside one basic block: it holds no branch, and no other line that control leaves or is computed at
+    unless at its end and last afterwards too. Only its first line may be the target of a branch, an entry, or named by
+    a function or a pointer in data; the line that comes first afterwards then is.
     """
 
     order: tuple[int, ...]
@@ -146,11 +151,17 @@ class Reorder:
             raise InputError(f"A reordering must name all lines of a contiguous run; {missing} of them are missing.")
         run = program.lines[low:high]
         inside = {line.id for line in run[1:]}
+        free = run[:-1] if run[-1].id == self.order[-1] else run
         for line in run:
-            if line.target is not None:
+            leaves = control_kind(line.instruction) in _LEAVE or line.instruction.base in COMPUTED_JUMPS
+            if line.target is not None or (leaves and line in free):
                 raise InputError(f"Line {line.id}, `{line.instruction}`, is a branch; reorder only inside one block.")
         if entered := inside & program.labels:
             raise InputError(f"A branch goes to line {min(entered)}; reorder only inside one block.")
+        if entered := inside & entered_lines(program):
+            raise InputError(
+                f"A function or a pointer in data begins at line {min(entered)}; reorder on one side of it."
+            )
         lines = (*program.lines[:low], *(program.line(i) for i in self.order), *program.lines[high:])
         moved = {run[0].id: self.order[0]} if run[0].id != self.order[0] else {}
         return redirected(program, lines, moved), Forward()

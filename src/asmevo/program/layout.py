@@ -227,7 +227,7 @@ def second_entries(program: Program) -> dict[str, int]:
 
 
 def protected_lines(program: Program) -> Iterator[range]:
-    """Positions in front of which nothing may be added: kernarg preload headers, additions to an `s_getpc_b64`, data."""
+    """Positions in front of which nothing may be added: kernarg preload headers, additions to `s_getpc_b64`, data."""
     entries, position = kernel_entries(program), program.position
     for name, line_id in second_entries(program).items():
         if line_id in position:

@@ -21,8 +21,10 @@ _GOES = frozenset({"s_setpc_b64", "s_set_pc_i64"})
 _CALLS = frozenset({"s_swappc_b64", "s_swap_pc_i64"})
 COMPUTED = _GOES | _CALLS
 _COPIES = frozenset(
-    "s_mov_b32 s_mov_b64 v_mov_b32 v_mov_b64 v_readfirstlane_b32 v_accvgpr_read_b32 v_accvgpr_write_b32 "
-    "v_accvgpr_mov_b32 s_cselect_b32 s_cselect_b64 v_cndmask_b32".split()
+    {
+        *("s_mov_b32", "s_mov_b64", "s_cselect_b32", "s_cselect_b64", "v_mov_b32", "v_mov_b64", "v_cndmask_b32"),
+        *("v_readfirstlane_b32", "v_accvgpr_read_b32", "v_accvgpr_write_b32", "v_accvgpr_mov_b32"),
+    }
 )
 """Opcodes that give one of their first two sources as it is."""
 _COMPARES = ("s_cmp_eq_", "s_cmp_lg_", "v_cmp_eq_", "v_cmp_ne_", "v_cmpx_eq_", "v_cmpx_ne_")
@@ -177,8 +179,9 @@ class Flow:
             return ()
         if instruction.base == "v_readlane_b32":
             vector, lane = operands[1:3]
-            known = isinstance(vector, Reg) and isinstance(lane, Imm)
-            return (_lane(vector.first, lane.bits),) if known else None
+            if isinstance(vector, Reg) and isinstance(lane, Imm):
+                return (_lane(vector.first, lane.bits),)
+            return None
         first = operands[0] if operands else None
         if instruction.base not in _COPIES or not isinstance(first, Reg):
             return None
@@ -269,7 +272,11 @@ class Flow:
                 kept |= (lanes & _all_lanes(source.units)) >> _WAVE * source.first << _WAVE * first.first
             return kept
         memory = _is_memory(instruction)
-        if memory in ("store", "atomic") or base.startswith(_COMPARES) or (memory == "load" and (data or not held & reads)):
+        if (
+            memory in ("store", "atomic")
+            or base.startswith(_COMPARES)
+            or (memory == "load" and (data or not held & reads))
+        ):
             return kept
         return None
 

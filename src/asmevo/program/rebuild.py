@@ -59,8 +59,8 @@ def refuse_unknown(program: Program) -> None:
         )
     if (broken := broken_data(program)) is not None:
         raise UnmovableError(
-            f"Line {broken} is part of data in .text, which an edit changes, divides, or makes look like a branch; edit "
-            "only instructions, and keep every instruction at its place."
+            f"Line {broken} is part of data in .text, which an edit changes, divides, or would take for a "
+            "branch; edit only instructions, and keep every instruction at its place."
         )
 
 
@@ -76,7 +76,7 @@ def broken_data(program: Program) -> int | None:
     if named:
         reached = flow_of(program, line_addresses(source)).reached
         for first in sorted(named):
-            if position.get(first, -1) not in reached:
+            if position.get(first, -1) not in reached and not any(first in block for block in blocks):
                 ends = (i for i in range(first, len(decoded)) if position.get(i, -1) in reached)
                 blocks.append(range(first, next(ends, max(len(decoded), first + 1))))
     for block in blocks:

@@ -80,6 +80,12 @@ def address_index(obj: CodeObject) -> Mapping[int, int]:
     return {address: i for i, address in enumerate(line_addresses(obj))}
 
 
+def entered_lines(program: Program) -> frozenset[int]:
+    """Ids of the lines that stand where kernels and functions begin, or pointers in data lead to."""
+    index = address_index(program.source)
+    return frozenset(program.anchor(index[a]) for a in entered_addresses(program.source) if a in index)
+
+
 def forget() -> None:
     """Drop what is remembered of code objects: for measurements, and for long runs over many of them."""
     for known in (decode_text, line_addresses, address_index, entered_addresses, named_addresses):
