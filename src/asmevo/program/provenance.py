@@ -8,6 +8,7 @@ in one piece.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -28,10 +29,16 @@ _COPIES = frozenset(
 )
 """Opcodes that give one of their first two sources as it is."""
 _COMPARES = ("s_cmp_eq_", "s_cmp_lg_", "v_cmp_eq_", "v_cmp_ne_", "v_cmpx_eq_", "v_cmpx_ne_")
+_MEMORY = re.compile("(?:s|ds|global|flat|scratch|buffer)_(load|store|atomic)")
+"""Memory instructions, those of targets that no row is made for among them."""
 _KEPT_BY_CALLS = 30
 """SGPRs from here on keep their value over a call, as LLVM's calling convention has it (`AMDGPUUsage`)."""
 _LANES, _WAVE = 1024, 64
 """A register of this number and above is one lane of a vector register, which compilers spill scalars to."""
+
+
+_VECTORS = span(VGPR_BASE, _LANES - VGPR_BASE)
+"""Whole vector registers, which hold arguments and results of calls."""
 
 
 def _lane(vector: int, lane: int) -> int:
@@ -49,14 +56,14 @@ def _all_lanes(vectors: int) -> int:
 
 
 def _used(instruction: Instruction) -> tuple[int, int]:
-    """Registers read and written; of an opcode without a row, all that it names are both."""
+    """Registers read and written; an opcode without a row writes its first operand, unless it stores."""
     try:
         known = effects(instruction)
     except UnsupportedError:
-        named = 0
-        for operand in instruction.operands:
-            named |= operand.units if isinstance(operand, Reg) else 0
-        return named, named
+        stores, used = _is_memory(instruction) == "store", [0, 0]
+        for number, operand in enumerate(instruction.operands):
+            used[number == 0 and not stores] |= operand.units if isinstance(operand, Reg) else 0
+        return used[0], used[1]
     return known.reads & ~EXEC, known.writes
 
 
@@ -65,7 +72,8 @@ def _is_memory(instruction: Instruction) -> str:
     try:
         row = effects(instruction).row
     except UnsupportedError:
-        return ""
+        found = _MEMORY.match(instruction.mnemonic)
+        return found[1] if found else ""
     return row.kind if isinstance(row, MemoryRow) else ""
 
 
@@ -195,39 +203,43 @@ class Flow:
         for i in self.reached:
             if self.program.lines[i].instruction.base in _CALLS:
                 links |= self._link(i)
-        found = self._spread(dict.fromkeys(self.entered, links) if links else {}, data=False)
-        return found or self._spread({}, data=True)
+        return self._spread(links, data=False) or self._spread(0, data=True)
 
     def _link(self, i: int) -> int:
         link = self.program.lines[i].instruction.operands[0]
         return link.units if isinstance(link, Reg) else 0
 
-    def _spread(self, starts: dict[int, int], data: bool) -> Line | None:
+    def _spread(self, links: int, data: bool) -> Line | None:
+        """Follow the addresses of code, `links` of callers among them, or those of data in `.text`.
+
+        A register counts where it holds one on all ways to a line: on some, compilers read what was never written.
+        """
         lines, position = self.program.lines, self.program.position
-        state, born = dict(starts), dict[int, int]()
+        born = dict[int, int]()
         for i in self.program.referring:
             reference, add = lines[i].reference, addition(lines[i].words or b"")
             if reference is None or reference.line is None or add is None or i not in self.reached:
                 continue
             if (position[reference.line] not in self.reached) == data:
                 born[i] = span(add.destination, 2 if reference.part == "whole" else 1)
-        if not data:
-            born |= {i: self._link(i) for i in self.reached if lines[i].instruction.base in _CALLS}
-        work = [*state, *born]
+        if not (links or born):
+            return None
+        state = dict.fromkeys(self.kernels, 0) | dict.fromkeys(self.entered, links)
+        work = list(state)
         while work:
             i = work.pop()
-            before = state.get(i, 0)
-            after = self._through(lines[i], before, data)
-            if after is None:
-                return lines[i]
-            after |= born.get(i, 0)
-            is_call = lines[i].instruction.base in _CALLS
+            base = lines[i].instruction.base
+            after = (self._through(lines[i], state[i], data) or 0) | born.get(i, 0)
             for following in self.behind(i):
-                kept = after & ~(span(VGPR_BASE, _LANES - VGPR_BASE)) if is_call and following == i + 1 else after
-                if kept & ~state.get(following, 0):
-                    state[following] = state.get(following, 0) | kept
+                kept = after
+                if base in _CALLS:
+                    link = 0 if data else self._link(i)
+                    kept = after & ~_VECTORS | link if following == i + 1 else after | links
+                new = state.get(following, kept) & kept
+                if new != state.get(following):
+                    state[following] = new
                     work.append(following)
-        return None
+        return next((lines[i] for i in sorted(state) if self._through(lines[i], state[i], data) is None), None)
 
     def _through(self, line: Line, held: int, data: bool) -> int | None:
         """Registers that hold such an address behind a line, given those before it; None when it is misused."""
