@@ -12,6 +12,17 @@ from asmevo.program.program import Line, Program
 _LABEL = re.compile(r"(\w+):\s*$")
 
 
+class _Source(SimpleNamespace):
+    """An object without symbols and relocations; hashable, as code objects are."""
+
+    symbols = ()
+    __hash__ = object.__hash__
+
+    @property
+    def sections(self) -> list[SimpleNamespace]:
+        return [self.text]
+
+
 def program_from_text(text: str, *, target: str = "gfx942", ids: list[int] | None = None, **descriptor: int) -> Program:
     """A program of one instruction a line; `name:` is a label, `;` begins a comment, ids count from 0.
 
@@ -35,8 +46,12 @@ def program_from_text(text: str, *, target: str = "gfx942", ids: list[int] | Non
         found.append((number, rest if mark else body))
     lines = tuple(_line(number, body, labels) for number, body in found)
     fields = {"vgpr_alloc": 128, "accum_offset": 64, "sgpr_alloc": 112, "lds_size": 65536, "rsrc2": 0, **descriptor}
-    kernel: Any = SimpleNamespace(name="test", descriptor=SimpleNamespace(**fields), lds_size=fields["lds_size"])
-    source: Any = SimpleNamespace(target=target, kernels=(kernel,), text_bytes=bytes(4 * len(lines)))
+    kernel: Any = SimpleNamespace(
+        name="test", entry=0, descriptor=SimpleNamespace(**fields), lds_size=fields["lds_size"]
+    )
+    size = 4 * len(lines)
+    text = SimpleNamespace(address=0, size=size, type=1, allocated=True, contains=lambda a: 0 <= a < size)
+    source: Any = _Source(target=target, kernels=(kernel,), text_bytes=bytes(size), text=text)
     return Program(source=cast(Any, source), kernel=cast(Any, kernel), lines=lines, entry=lines[0].id)
 
 

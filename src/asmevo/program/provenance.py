@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from asmevo.isa import Imm, Instruction, MemoryRow, Reg, effects
 from asmevo.isa.registers import EXEC, VGPR_BASE, span
 from asmevo.program.additions import addition
-from asmevo.program.program import Line, Program, control_kind
+from asmevo.program.program import LEAVES, Line, Program, control_kind
 from asmevo.verdict import UnsupportedError
 
 _GOES = frozenset({"s_setpc_b64", "s_set_pc_i64"})
@@ -31,8 +31,6 @@ _COPIES = frozenset(
 _COMPARES = ("s_cmp_eq_", "s_cmp_lg_", "v_cmp_eq_", "v_cmp_ne_", "v_cmpx_eq_", "v_cmpx_ne_")
 _MEMORY = re.compile("(?:s|ds|global|flat|scratch|buffer)_(load|store|atomic)")
 """Memory instructions, those of targets that no row is made for among them."""
-_KEPT_BY_CALLS = 30
-"""SGPRs from here on keep their value over a call, as LLVM's calling convention has it (`AMDGPUUsage`)."""
 _LANES, _WAVE = 1024, 64
 """A register of this number and above is one lane of a vector register, which compilers spill scalars to."""
 
@@ -116,7 +114,7 @@ class Flow:
             yield from self.named.get(source.first, ()) if isinstance(source, Reg) else ()
         elif line.target is not None:
             yield self.program.position[line.target]
-        if base not in _GOES and control_kind(line.instruction) not in ("branch", "endpgm", "setpc"):
+        if base not in _GOES and control_kind(line.instruction) not in LEAVES:
             yield from (i + 1,) if i + 1 < len(self.program.lines) else ()
 
     # Backwards: where the address of a jump comes from.
@@ -161,9 +159,7 @@ class Flow:
                 return ()
             if not falls:  # in the function that is called
                 return (register,)
-            if register < VGPR_BASE:
-                return (register,) if register >= _KEPT_BY_CALLS else None
-            return (register,) if register >= _LANES else ()
+            return () if VGPR_BASE <= register < _LANES else (register,)
         if line.reference is not None:
             add = addition(line.words or b"")
             wide = 2 if line.reference.part == "whole" else 1
