@@ -16,7 +16,7 @@ LAUNCHES = ROOT / "examples" / "fp8_gemm" / "launches"
 SPELLED = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "launch.md").read_text(), re.DOTALL)[1]
 ADMITTED = ("PROVED", "TESTED")
 VERBS = ["run", "profile", "optimize"]
-REFUSED = "v_screen_partition_4se_b32_e32 v255, v254"
+REFUSED = "v_screen_partition_4se_b32_e32 v2, v1"
 """An instruction that assembles and that the simulator does not execute."""
 
 
