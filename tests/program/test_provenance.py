@@ -224,6 +224,17 @@ def test_relocations_in_an_unknown_form():
             rebuild(Insert(program.entry, "s_nop 0").apply(program)[0])
 
 
+def test_a_dynamic_table_that_ends_within_an_entry():
+    raw = bytearray(build(LOADED, extra=FUNCTION.format(name="f") + POINTERS))
+    obj = CodeObject.parse(bytes(raw))
+    index = next(i for i, s in enumerate(obj.sections) if s.name == ".dynamic")
+    size = struct.unpack_from("<Q", raw, 40)[0] + 64 * index + 32
+    struct.pack_into("<Q", raw, size, obj.sections[index].size - 8)
+    program = recover(CodeObject.parse(bytes(raw)))
+    with pytest.raises(InputError, match="ends within an entry"):
+        rebuild(Insert(program.entry, "s_nop 0").apply(program)[0])
+
+
 def test_a_symbol_beyond_all_addresses():
     raw = bytearray(build("s_endpgm", extra=BESIDE.replace("numbers-distance", "0")))
     obj = CodeObject.parse(bytes(raw))

@@ -235,6 +235,8 @@ def _refuse(obj: CodeObject) -> None:
             raise _unmovable(section.name)
         if section.type == SHT_DYNAMIC:
             content = obj.data[section.offset : section.offset + section.size]
+            if len(content) % DYNAMIC_ENTRY.size:
+                raise InputError("The code object's dynamic table ends within an entry; get an undamaged file.")
             tags = {tag for tag, _ in DYNAMIC_ENTRY.iter_unpack(content)}
             if tags - ADDRESS_TAGS - _COUNTS - _COUNTS_ABOVE:
                 raise _unmovable(section.name)
