@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from asmevo.isa import Imm
-from asmevo.program.program import COMPUTED_JUMPS, Line, Program, control_kind
+from asmevo.program.program import COMPUTED_JUMPS, LEAVES, Line, Program, control_kind
 from asmevo.program.recover import address_index
 from asmevo.program.references import entered_addresses
 from asmevo.verdict import UnsupportedError
-
-_ENDS = frozenset({"branch", "endpgm", "setpc", "rfe"})
 
 
 def jumps_anywhere(program: Program) -> bool:
@@ -41,7 +39,7 @@ def basic_blocks(program: Program) -> list[tuple[int, int]]:
                 targets.append(_called(program, i, offsets))
             leaders.update(targets)
             work.extend(targets)
-            if kind in _ENDS:
+            if kind in LEAVES:
                 break
             i += 1
             if line.target is not None or kind in ("swappc", "call"):
