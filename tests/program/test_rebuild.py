@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -316,3 +317,15 @@ class TestCheck:
         program, data = edited
         check = check_rebuild(program, data[:-1])
         assert (check.verdict, check.findings[0].rule) == (Verdict.REFUTED, "rebuild.parse")
+
+
+@pytest.mark.parametrize("moved", [4, 32])
+def test_an_entry_where_no_wave_can_begin(moved: int) -> None:
+    data = bytearray(build(LOOP))
+    obj = CodeObject.parse(bytes(data))
+    rodata = obj.section(".rodata")
+    assert rodata is not None
+    at = obj.kernels[0].descriptor_address - rodata.address + rodata.offset + 16  # kernel_code_entry_byte_offset
+    struct.pack_into("<q", data, at, struct.unpack_from("<q", data, at)[0] + moved)
+    with pytest.raises(InputError, match="is no multiple of 256, so no GPU can launch it"):
+        recover(CodeObject.parse(bytes(data)))

@@ -9,10 +9,10 @@ from asmevo.isa import Decoded
 from asmevo.isa.encoding import branch_target
 from asmevo.program.additions import addition, part_of
 from asmevo.program.check_container import container_findings
-from asmevo.program.layout import ENTRY_ALIGN, PRELOAD_HEADER, S_NOP, kernel_entries, lay_out, second_entries
+from asmevo.program.layout import PRELOAD_HEADER, S_NOP, kernel_entries, lay_out, second_entries
 from asmevo.program.program import Line, Program
 from asmevo.program.rebuild import is_moved
-from asmevo.program.recover import address_index, decode_text
+from asmevo.program.recover import ENTRY_ALIGN, address_index, decode_text
 from asmevo.verdict import Check, Finding, InputError, Severity, Verdict
 
 NAME = "rebuild"

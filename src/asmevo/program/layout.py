@@ -16,12 +16,10 @@ from asmevo.program.additions import addition, part_of, widened, with_constant
 from asmevo.program.islands import with_islands
 from asmevo.program.notes import new_note
 from asmevo.program.program import Line, Program
-from asmevo.program.recover import address_index, data_ranges, decode_text, line_addresses
+from asmevo.program.recover import ENTRY_ALIGN, address_index, data_ranges, decode_text, line_addresses
 from asmevo.program.references import references
 from asmevo.verdict import InputError
 
-ENTRY_ALIGN = 256
-"""The hardware takes the address of an entry in units of 256 bytes (LLVM `AMDGPUUsage`, kernel descriptor)."""
 PRELOAD_HEADER = 256
 """With kernarg preload, firmware that knows of it enters this many bytes behind the entry."""
 _WORDS = attrgetter("words")

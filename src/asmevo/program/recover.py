@@ -14,6 +14,8 @@ from asmevo.program.program import LEAVES, Line, Program, control_kind
 from asmevo.program.references import entered_addresses, named_addresses, with_references
 from asmevo.verdict import InputError
 
+ENTRY_ALIGN = 256
+"""The hardware takes the address of an entry in units of 256 bytes (LLVM `AMDGPUUsage`, kernel descriptor)."""
 _BRANCHES = ("s_branch", "s_cbranch")
 
 
@@ -21,11 +23,17 @@ def recover(obj: CodeObject, kernel: str | None = None) -> Program:
     """The program over the whole `.text`, padding and preload header included, with `kernel` as its kernel.
 
     Branch targets come from the encodings, never from symbols. Raises `InputError` when a branch does not go to an
-    instruction of `.text`, when a kernel begins inside of one, or when the object has no such kernel.
+    instruction of `.text`, when a kernel begins inside of one or where no wave can begin, or when the object has no
+    such kernel.
     """
     chosen = obj.kernel(kernel)
     index = address_index(obj)
     for each in obj.kernels:
+        if each.entry % ENTRY_ALIGN:
+            raise InputError(
+                f"The kernel {each.name} begins at 0x{each.entry:x}, which is no multiple of {ENTRY_ALIGN}, so no GPU "
+                "can launch it; get an undamaged code object."
+            )
         if each.entry not in index:
             raise InputError(f"The kernel {each.name} begins inside an instruction; get an undamaged code object.")
     return Program(obj, chosen, _lines(obj), index[chosen.entry])
