@@ -1,27 +1,49 @@
 """The search: what to try next, what becomes a commit, when to stop, and what is handed back."""
 
+from asmevo.search.draft import Built, build
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Examiner, Progress, Report, Timed, Timer, Update, silent
-from asmevo.search.result import CERTIFICATE, OBJECT, Certifier
-from asmevo.search.session import kernel_of, resume, run_kernel, run_launches, run_settings, start
+from asmevo.search.result import CERTIFICATE, OBJECT, Certifier, write_result
+from asmevo.search.session import (
+    certifier,
+    kernel_of,
+    new_run,
+    open_run,
+    resume,
+    run_kernel,
+    run_launches,
+    run_settings,
+    start,
+    write_summary,
+)
 from asmevo.search.settings import Settings
+from asmevo.search.state import Node, State
 from asmevo.search.summary import RunSummary
+from asmevo.search.workbench import Workbench
 
 __all__ = [
     "CERTIFICATE",
     "OBJECT",
+    "Built",
     "Certifier",
     "Examiner",
     "Interrupt",
+    "Node",
     "Progress",
     "Report",
     "RunSummary",
     "Settings",
+    "State",
     "Timed",
     "Timer",
     "Update",
+    "Workbench",
+    "build",
+    "certifier",
     "kernel_of",
+    "new_run",
+    "open_run",
     "optimize",
     "resume",
     "run_kernel",
@@ -29,4 +51,6 @@ __all__ = [
     "run_settings",
     "silent",
     "start",
+    "write_result",
+    "write_summary",
 ]

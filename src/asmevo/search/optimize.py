@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from asmevo.search.draft import Built, Draft, Ground, next_draft
+from asmevo.search.draft import Draft, Ground, next_draft
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.protocols import Examiner, Progress, Timer, Update, silent
 from asmevo.search.result import Certifier, write_result
@@ -14,10 +14,9 @@ from asmevo.search.state import State
 from asmevo.search.summary import RunSummary
 from asmevo.search.trim import trim
 from asmevo.search.workbench import Workbench
-from asmevo.store import Attempt, Status, Store
+from asmevo.store import Attempt, Store
 from asmevo.strategies import Analyst, Strategy, strategies_named
 from asmevo.timing import chip
-from asmevo.verdict import InputError, Severity, UnsupportedError, Verdict
 
 TRIM_UNTIL = 1.2
 """A budget in seconds may be overrun by trimming up to this factor."""
@@ -70,8 +69,7 @@ class _Search:
         store = self.bench.store
         with Interrupt() as interrupt:
             store.event("resume" if attempts else "start", self.state.next_ordinal, self.settings.to_json())
-            if self.state.k0 is None:
-                self._require_k0(attempts[0] if attempts else self._baseline())
+            self.bench.require_k0()
             self._tell("start")
             reason = self._loop(interrupt)
             result = trim(self.bench, lambda: self._may_trim(interrupt), lambda a: self._tell("trim", a))
@@ -79,22 +77,6 @@ class _Search:
             store.event("stop", self.state.next_ordinal - 1, {"reason": reason, "result": result.ordinal})
         self._tell("stop", reason=reason)
         return summary
-
-    def _baseline(self) -> Attempt:
-        """Attempt 0: K0 against itself."""
-        k0 = Attempt(0, None, "k0", "the original object", (), self.bench.store.run.k0)
-        done, _ = self.bench.examine(k0, Built(self.bench.k0, self.bench.k0_bytes))
-        return done
-
-    def _require_k0(self, k0: Attempt) -> None:
-        """Raise unless K0 itself was admitted."""
-        if k0.status is Status.ADMITTED:
-            return
-        refusing = [c for c in k0.checks if not Verdict(c["verdict"]).admitted]
-        found = [(f["severity"] != Severity.ERROR, f["message"]) for c in refusing for f in c["findings"]]
-        reason = min(found, key=lambda one: one[0])[1] if found else "no finding was given."
-        kind = InputError if k0.verdict is Verdict.REFUTED else UnsupportedError
-        raise kind(f"The gate does not admit the original object itself ({k0.verdict}): {reason}")
 
     def _loop(self, interrupt: Interrupt) -> str:
         while True:

@@ -16,6 +16,7 @@ from asmevo.gate import Gate, canonical, tools
 from asmevo.launch import Launch, data_folders, portable, restore
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Progress, silent
+from asmevo.search.result import Certifier
 from asmevo.search.settings import Settings
 from asmevo.search.summary import RunSummary
 from asmevo.store import Attempt, Run, Store, write_atomic
@@ -42,6 +43,19 @@ def start(
     Raises `UsageError` when the folder holds a run already, and what `optimize` raises.
     """
     settings = settings or Settings()
+    strategies_named(settings.strategies)
+    fresh = not folder.exists()
+    try:
+        with new_run(folder, k0, launches, chip, settings) as store:
+            return _search(store, launches, device, settings, progress)
+    except AsmEvoError:
+        if fresh and not _begun(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def new_run(folder: Path, k0: bytes, launches: Sequence[Launch], chip: str, settings: Settings) -> Store:
+    """The store of a new run in `folder`. Raises `UsageError` when the folder holds a run already."""
     kept = canonical(
         [{"folders": [str(f) for f in data_folders(launch)], "launch": portable(launch)} for launch in launches]
     )
@@ -53,15 +67,18 @@ def start(
         settings=settings.to_json(),
         versions=tools(),
     )
-    strategies_named(settings.strategies)
-    fresh = not folder.exists()
-    try:
-        with Store.create(folder, run, (k0, kept), time.time) as store:
-            return _search(store, launches, device, settings, progress)
-    except AsmEvoError:
-        if fresh and not _begun(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+    return Store.create(folder, run, (k0, kept), time.time)
+
+
+def open_run(folder: Path) -> Store:
+    """The store of a run, to go on with it. Raises `UsageError` when its evidence rests on other tools than these."""
+    store = Store.open(folder, time.time, write=True)
+    was, now = store.run.versions, tools()
+    if changed := [f"{name} {was.get(name)} then, {now[name]} now" for name in now if was.get(name) != now[name]]:
+        store.close()
+        message = f"The run rests on other tools ({', '.join(changed)}); install those, or start a new run."
+        raise UsageError(message)
+    return store
 
 
 def _begun(folder: Path) -> bool:
@@ -78,11 +95,7 @@ def resume(folder: Path, device: Device, settings: Settings, *, progress: Progre
 
     Raises `UsageError` when the tools are not those whose evidence the run holds.
     """
-    with Store.open(folder, time.time, write=True) as store:
-        was, now = store.run.versions, tools()
-        if changed := [f"{name} {was.get(name)} then, {now[name]} now" for name in now if was.get(name) != now[name]]:
-            message = f"The run rests on other tools ({', '.join(changed)}); install those, or start a new run."
-            raise UsageError(message)
+    with open_run(folder) as store:
         return _search(store, run_launches(store), device, settings, progress)
 
 
@@ -112,15 +125,10 @@ def kernel_of(launches: Sequence[Launch]) -> str | None:
     return next(iter(names), None)
 
 
-def _search(
-    store: Store, launches: Sequence[Launch], device: Device, settings: Settings, progress: Progress
-) -> RunSummary:
-    kernel = kernel_of(launches)
-    gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
-    gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
+def certifier(gate: Gate) -> Certifier:
+    """Examines a result once more for its certificate, so that it speaks of these bytes and of nothing remembered."""
 
     def certify(candidate: bytes, attempt: Attempt, edits: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
-        """Examined once more for the certificate, so that it speaks of these bytes and of nothing remembered."""
         known = [from_json(dict(edit)) for edit in edits]
         report = gate.examine(candidate, edits=known)
         if refused := report.refused_by:
@@ -130,6 +138,15 @@ def _search(
             )
         return gate.certificate(candidate, known, report)
 
+    return certify
+
+
+def _search(
+    store: Store, launches: Sequence[Launch], device: Device, settings: Settings, progress: Progress
+) -> RunSummary:
+    kernel = kernel_of(launches)
+    gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
+    gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
     summary = optimize(
         store,
         gate,
@@ -138,9 +155,14 @@ def _search(
         settings=settings,
         kernel=kernel,
         progress=progress,
-        certify=certify,
+        certify=certifier(gate),
     )
+    write_summary(summary)
+    return summary
+
+
+def write_summary(summary: RunSummary) -> None:
+    """Write what a run found into its folder."""
     model = chip(summary.chip)
     facts = summary.to_json() | {"clock_ghz": model.clock_ghz, "clock_status": model.clock_status}
-    write_atomic(store.folder / SUMMARY, json.dumps(facts, indent=1, sort_keys=True).encode() + b"\n")
-    return summary
+    write_atomic(summary.folder / SUMMARY, json.dumps(facts, indent=1, sort_keys=True).encode() + b"\n")

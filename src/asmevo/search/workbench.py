@@ -13,7 +13,17 @@ from asmevo.search.draft import Built, build
 from asmevo.search.protocols import Examiner, Timed, Timer
 from asmevo.search.state import State
 from asmevo.store import Attempt, Commit, Status, Store
-from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, Finding, UnsupportedError, Verdict, weakest
+from asmevo.verdict import (
+    AsmEvoError,
+    Check,
+    EnvironmentError_,
+    Finding,
+    InputError,
+    Severity,
+    UnsupportedError,
+    Verdict,
+    weakest,
+)
 
 
 class Workbench:
@@ -49,6 +59,27 @@ class Workbench:
             self.state.learn(attempt)
             self.source = attempt.source or self.source
         return attempts
+
+    def require_k0(self) -> None:
+        """Put K0 itself through the gate as attempt 0, unless that was done.
+
+        Raises `InputError` or `UnsupportedError` when it is not admitted.
+        """
+        if self.state.k0 is not None:
+            return
+        known = self.store.attempts()[:1]
+        if known:
+            k0 = known[0]
+        else:
+            attempt = Attempt(0, None, "k0", "the original object", (), self.store.run.k0)
+            k0, _ = self.examine(attempt, Built(self.k0, self.k0_bytes))
+        if k0.status is Status.ADMITTED:
+            return
+        refusing = [c for c in k0.checks if not Verdict(c["verdict"]).admitted]
+        found = [(f["severity"] != Severity.ERROR, f["message"]) for c in refusing for f in c["findings"]]
+        reason = min(found, key=lambda one: one[0])[1] if found else "no finding was given."
+        kind = InputError if k0.verdict is Verdict.REFUTED else UnsupportedError
+        raise kind(f"The gate does not admit the original object itself ({k0.verdict}): {reason}")
 
     def examine(self, attempt: Attempt, built: Built) -> tuple[Attempt, Commit | None]:
         """Put an attempt's candidate through gate and timer. Returns the finished attempt and the commit it is."""
