@@ -4,8 +4,10 @@ from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimit
 from asmevo.device.isolated import IsolatedDevice, simulator
 from asmevo.device.objective import ObjectiveTime, ObjectiveTimer
 from asmevo.sim import WaveOrder
+from asmevo.timing import Comparison
 
 __all__ = [
+    "Comparison",
     "Device",
     "IsolatedDevice",
     "LaunchTime",

@@ -213,6 +213,14 @@ class DeviceConformance(ABC):
         assert timing.microseconds > 0 and [t.launch for t in timing.launches] == [launch.name]
         json.dumps(timing.to_json())
 
+    def test_nothing_is_faster_than_itself(self) -> None:
+        device, launch = self.device(), launch_of(64)
+        module = device.load(self.assemble(ADD_ONE))
+        comparison = device.compare(module, module, [launch])
+        assert comparison.source in ("modelled", "measured")
+        assert comparison.low <= comparison.speedup <= comparison.high
+        assert not comparison.faster and comparison.share_faster <= 1.0
+
     def test_describes_itself(self) -> None:
         facts = self.device().describe()
         assert facts and json.loads(json.dumps(facts)) == facts

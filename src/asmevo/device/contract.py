@@ -8,12 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from statistics import median
 from types import TracebackType
 from typing import Any, Self
 
 from asmevo.launch import Launch, MemoryImage
 from asmevo.sim import WaveOrder
+from asmevo.timing import Comparison, comparison_of
 from asmevo.verdict import Finding
+
+PAIRS = 20
+"""Times of each candidate that `Device.compare` takes."""
 
 
 class Status(StrEnum):
@@ -142,6 +147,8 @@ class Device(ABC):
     - `workgroups` limits a run to these linear numbers (x fastest); the others are not executed.
     - `wave_order` says which workgroup and wave goes first. A device that cannot choose ignores it.
     - `time` gives a `Timing` with its source. It never judges correctness, and callers time admitted candidates only.
+    - `compare` says how much faster one module is than another, as an interval, by paired times of both. A device whose
+      times are certain to repeat has to find another source of doubt than repeats.
     - `describe` gives JSON-able facts that tell results of different devices apart.
     - A device is used by one thread at a time. `close` frees it; it is also a context manager.
     """
@@ -164,6 +171,17 @@ class Device(ABC):
     @abstractmethod
     def time(self, module: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None) -> Timing:
         """Times the launches that have `objective`, or all of them when none has."""
+
+    def compare(
+        self, base: Module, candidate: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None
+    ) -> Comparison:
+        """How much faster `candidate` is than `base` over the objective launches; raises what `time` raises.
+
+        Here: both are timed in turns, so that what drifts hits both alike.
+        """
+        times = [[self.time(m, launches, limits=limits) for m in (base, candidate)] for _ in range(PAIRS)]
+        speedups = [before.microseconds / after.microseconds for before, after in times]
+        return comparison_of(times[0][0].source, float(median(speedups)), speedups, PAIRS)
 
     @abstractmethod
     def describe(self) -> dict[str, Any]: ...

@@ -11,7 +11,7 @@ from asmevo.device.contract import Device, Module, Outcome, RunLimits, Status, T
 from asmevo.device.process import Lost, Worker
 from asmevo.launch import Launch, MemoryImage
 from asmevo.sim import WaveOrder
-from asmevo.timing import chip
+from asmevo.timing import Comparison, chip
 from asmevo.verdict import AsmEvoError, Finding, UnsupportedError
 
 SIMULATED = "asmevo.device.simulated:serve"
@@ -70,6 +70,15 @@ class IsolatedDevice(Device):
         answer = self._ask((limits or RunLimits()).seconds, "time", module, tuple(launches), limits or RunLimits())
         if not isinstance(answer, Timing):
             raise UnsupportedError("The device gave no time; the candidate stays untimed.")
+        return answer
+
+    def compare(
+        self, base: Module, candidate: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None
+    ) -> Comparison:
+        limits = limits or RunLimits()
+        answer = self._ask(limits.seconds, "compare", base, candidate, tuple(launches), limits)
+        if not isinstance(answer, Comparison):
+            raise UnsupportedError("The device gave no comparison; the candidate counts as no faster.")
         return answer
 
     def describe(self) -> dict[str, Any]:

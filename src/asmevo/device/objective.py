@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from asmevo.device.contract import Device, RunLimits, Timing
 from asmevo.launch import Launch
 from asmevo.program import Program
+from asmevo.timing import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +53,8 @@ class ObjectiveTimer:
         lines = program.lines
         heat = {lines[at].id: share for at, share in timing.heat.items() if at < len(lines)}
         return ObjectiveTime(timing, heat)
+
+    def compare(self, base: bytes, candidate: bytes) -> Comparison:
+        """How much faster `candidate` is than `base`; raises `UnsupportedError` when the device cannot say."""
+        before, after = (self._device.load(data, self._kernel) for data in (base, candidate))
+        return self._device.compare(before, after, self._launches, limits=self._limits)

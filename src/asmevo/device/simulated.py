@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 from asmevo.codeobject import CodeObject
 from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
@@ -14,17 +14,33 @@ from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image, image_key
 from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Checking, Executable, Limits, WaveOrder, execute
-from asmevo.timing import Chip, Estimate, Profile, chip, estimate, profile, traces_needed
+from asmevo.timing import (
+    Chip,
+    Comparison,
+    Ensemble,
+    Estimate,
+    Prepared,
+    Profile,
+    Timeable,
+    chip,
+    estimate_of,
+    prepare,
+    profile,
+    traces_needed,
+)
 from asmevo.verdict import UnsupportedError
 
 _MODULES = 16
 """Executables kept."""
 _IMAGES = 4
 """Images of objective launches kept."""
+_PREPARED = 16
+"""Traced launches of modules kept, for comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
+    sha256: str
     program: Program
     executable: Executable
 
@@ -38,8 +54,11 @@ class SimDevice(Device):
     def __init__(self, chip_name: str = "mi300x") -> None:
         self._chip = chip(chip_name)
         self._cache = BlockCache()
-        self._modules: OrderedDict[tuple[str, str | None], _Loaded] = OrderedDict()
+        self._modules: OrderedDict[Hashable, _Loaded] = OrderedDict()
         self._images: OrderedDict[Hashable, MemoryImage] = OrderedDict()
+        self._prepared: OrderedDict[Hashable, Prepared] = OrderedDict()
+        self._timeable: OrderedDict[Hashable, Timeable] = OrderedDict()
+        self._ensemble = Ensemble(self._chip)
 
     def load(self, data: bytes, kernel: str | None = None) -> Module:
         module = Module(data, kernel)
@@ -47,17 +66,13 @@ class SimDevice(Device):
         return module
 
     def _loaded(self, module: Module) -> _Loaded:
-        key = (module.sha256, module.kernel)
-        found = self._modules.get(key)
-        if found is None:
+        def made() -> _Loaded:
             obj = CodeObject.parse(module.data, "the object")
             self._chip.require(obj.target)
             program = recover(obj, module.kernel)
-            found = self._modules[key] = _Loaded(program, Executable.build(program, self._cache))
-            while len(self._modules) > _MODULES:
-                self._modules.popitem(last=False)
-        self._modules.move_to_end(key)
-        return found
+            return _Loaded(module.sha256, program, Executable.build(program, self._cache))
+
+        return _kept(self._modules, (module.sha256, module.kernel), made, _MODULES)
 
     def run(
         self,
@@ -104,39 +119,51 @@ class SimDevice(Device):
         total = sum(t.weight * t.microseconds for t in times)
         return Timing("modelled", tuple(times), {position: part / total for position, part in heat.items()})
 
+    def compare(
+        self, base: Module, candidate: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None
+    ) -> Comparison:
+        """By an ensemble of chips whose parameters are drawn from their ranges: repeats of the model are all alike."""
+        return self._ensemble.compare(*(self._ready(m, launches, limits or RunLimits()) for m in (base, candidate)))
+
+    def _ready(self, module: Module, launches: Sequence[Launch], limits: RunLimits) -> Timeable:
+        """The objective launches of a module; the same one for the same launches, whose times are remembered."""
+        loaded = self._loaded(module)
+        parts = tuple((self._trace(loaded, one, limits), one.weight) for one in objective_of(launches))
+        return _kept(self._timeable, parts, lambda: Timeable(parts), _PREPARED)
+
     def profile(self, module: Module, launch: Launch, *, limits: RunLimits | None = None) -> Profile:
         """Where the modelled time of one launch goes."""
         loaded = self._loaded(module)
         return profile(loaded.program, self._estimate(loaded, launch, limits or RunLimits()))
 
     def _estimate(self, loaded: _Loaded, launch: Launch, limits: RunLimits) -> Estimate:
-        """Trace a few workgroups of the launch and replay them on the chip's model."""
-        image = self._image(launch, loaded).copy()
-        image.load(loaded.program.source)
-        return modelled(loaded.executable, launch, image, self._chip, Limits(limits.instructions_per_wave))
+        """Replay a few workgroups of the launch on the chip's model."""
+        return estimate_of(self._trace(loaded, launch, limits), self._chip)
 
-    def _image(self, launch: Launch, loaded: _Loaded) -> MemoryImage:
-        """Memory before an objective launch; kept, because inputs of real size take longer to make than to copy."""
+    def _trace(self, loaded: _Loaded, launch: Launch, limits: RunLimits) -> Prepared:
+        """Execute a few workgroups of the launch with tracing."""
         obj, kernel = loaded.program.source, loaded.program.kernel
-        key = image_key(launch, obj, kernel)
-        found = self._images.get(key)
-        if found is None:
-            found = self._images[key] = build_image(launch, obj, kernel)
-            while len(self._images) > _IMAGES:
-                self._images.popitem(last=False)
-        self._images.move_to_end(key)
-        return found
+        image_of = image_key(launch, obj, kernel)
+
+        def traced() -> Prepared:
+            image = _kept(self._images, image_of, lambda: build_image(launch, obj, kernel), _IMAGES).copy()
+            image.load(obj)
+            return traced_launch(loaded.executable, launch, image, self._chip, Limits(limits.instructions_per_wave))
+
+        return _kept(self._prepared, (loaded.sha256, limits.instructions_per_wave, image_of), traced, _PREPARED)
 
     def close(self) -> None:
         self._modules.clear()
         self._images.clear()
+        self._prepared.clear()
+        self._timeable.clear()
 
     def describe(self) -> dict[str, Any]:
         return {"device": "simulator", "chip": self._chip.name, "timing": "modelled"}
 
 
-def modelled(executable: Executable, launch: Launch, image: MemoryImage, chip: Chip, limits: Limits) -> Estimate:
-    """Modelled time of a launch on a chip, from the traces of a few workgroups. They change the image.
+def traced_launch(executable: Executable, launch: Launch, image: MemoryImage, chip: Chip, limits: Limits) -> Prepared:
+    """A launch ready to be timed on a chip, from the traces of a few workgroups. They change the image.
 
     Raises `UnsupportedError` when one of them does not end.
     """
@@ -144,7 +171,20 @@ def modelled(executable: Executable, launch: Launch, image: MemoryImage, chip: C
     if Status(done.status) is not Status.DONE:
         why = done.fault.message if done.fault else ""
         raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {done.status}. {why}")
-    return estimate(executable.program, launch, done.traces, chip)
+    return prepare(executable.program, launch, done.traces, chip)
+
+
+_V = TypeVar("_V")
+
+
+def _kept(store: OrderedDict[Hashable, _V], key: Hashable, make: Callable[[], _V], most: int) -> _V:
+    """What a store of the `most` values used last has under a key; made when it is not there."""
+    if key not in store:
+        store[key] = make()
+        while len(store) > most:
+            store.popitem(last=False)
+    store.move_to_end(key)
+    return store[key]
 
 
 def serve(connection: Connection, chip_name: str = "mi300x") -> None:

@@ -108,6 +108,9 @@ class _Server:
     def do_time(self, module: Module, launches: Sequence[Launch], limits: RunLimits) -> Any:
         return self._device.time(module, launches, limits=limits)
 
+    def do_compare(self, base: Module, candidate: Module, launches: Sequence[Launch], limits: RunLimits) -> Any:
+        return self._device.compare(base, candidate, launches, limits=limits)
+
     def do_describe(self) -> dict[str, Any]:
         return self._device.describe()
 

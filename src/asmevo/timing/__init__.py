@@ -7,9 +7,12 @@ simulator records, on tables of cited numbers. What it takes for granted is in `
 from asmevo.timing.bounds import Bounds
 from asmevo.timing.chip_table import chip, chips
 from asmevo.timing.chips import Chip, ClassCost, Parameter
-from asmevo.timing.estimate import ASSUMPTIONS, Estimate, LineTimes, estimate
+from asmevo.timing.comparison import Comparison, comparison_of
+from asmevo.timing.ensemble import Ensemble, Timeable
+from asmevo.timing.estimate import ASSUMPTIONS, Estimate, LineTimes, estimate, estimate_of
 from asmevo.timing.layout import CAUSES, Cause
 from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.prepared import Prepared, prepare
 from asmevo.timing.profile import LineProfile, Profile, Roofline, profile
 from asmevo.timing.render import annotated, render
 from asmevo.timing.traces import Trace, traces_needed
@@ -23,21 +26,28 @@ __all__ = [
     "Cause",
     "Chip",
     "ClassCost",
+    "Comparison",
+    "Ensemble",
     "Estimate",
     "HotWindow",
     "LineProfile",
     "LineTimes",
     "Occupancy",
     "Parameter",
+    "Prepared",
     "Profile",
     "Roofline",
+    "Timeable",
     "Trace",
     "Traffic",
     "annotated",
     "chip",
     "chips",
+    "comparison_of",
     "estimate",
+    "estimate_of",
     "occupancy",
+    "prepare",
     "profile",
     "render",
     "traces_needed",

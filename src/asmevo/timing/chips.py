@@ -89,8 +89,11 @@ class Chip:
     """A packed f32 instruction waits for the matrix pipe to be idle and holds it for this long."""
     lds_read_bytes_per_clk: int
     """Of one of the two LDS ports; SIMD 0 and 1 share one, SIMD 2 and 3 the other."""
-    lds_write_clk: tuple[int, int, int, int]
-    """Port clocks of an LDS write of 1, 2, 3, 4 dwords a lane."""
+    lds_write_clk_1: int
+    """Port clocks of an LDS write of 1 dword a lane."""
+    lds_write_clk_2: int
+    lds_write_clk_3: int
+    lds_write_clk_4: int
     lds_latency: int
     """LDS access, beyond its clocks on the port."""
     lds_queue_clk: int
@@ -116,6 +119,11 @@ class Chip:
     @property
     def cus(self) -> int:
         return self.xcds * self.cus_per_xcd
+
+    @property
+    def lds_write_clk(self) -> tuple[int, int, int, int]:
+        """Port clocks of an LDS write of 1, 2, 3, 4 dwords a lane."""
+        return self.lds_write_clk_1, self.lds_write_clk_2, self.lds_write_clk_3, self.lds_write_clk_4
 
     @property
     def clock_status(self) -> str:
@@ -160,16 +168,13 @@ class Chip:
 def build_chip(name: str, target: str, rows: Iterable[Parameter], classes: Mapping[str, ClassCost]) -> Chip:
     """A chip from table rows; later rows override earlier ones of the same name."""
     table = {row.name: row for row in rows}
-    widths = [table.pop(f"lds_write_clk_{n}") for n in (1, 2, 3, 4)]
     kinds = {f.name: str(f.type) for f in fields(Chip)}
     values: dict[str, Any] = {
         key: int(row.value) if kinds.get(key) == "int" else float(row.value) for key, row in table.items()
     }
-    table["lds_write_clk"] = widths[-1]
     return Chip(
         name=name,
         target=target,
-        lds_write_clk=(int(widths[0].value), int(widths[1].value), int(widths[2].value), int(widths[3].value)),
         classes=MappingProxyType(dict(classes)),
         parameters=MappingProxyType(table),
         **values,

@@ -135,7 +135,7 @@ def _columns(
     return columns, codes
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _costs_on(chip: Chip) -> Callable[[Instruction], tuple[int, ...]]:
     """Rows of columns on one chip, remembered by instruction."""
 

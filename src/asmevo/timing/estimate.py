@@ -13,13 +13,11 @@ from asmevo.launch import Launch
 from asmevo.program import Program
 from asmevo.timing.bounds import SIMDS, Bounds, bounds_of, flops_of, peak_flops
 from asmevo.timing.chips import Chip
-from asmevo.timing.encode import Code, encode_program
-from asmevo.timing.grid import run_grid
-from asmevo.timing.occupancy import Occupancy, occupancy
-from asmevo.timing.plan import plan
-from asmevo.timing.traces import Trace, collect
-from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
-from asmevo.verdict import InputError
+from asmevo.timing.encode import Code
+from asmevo.timing.occupancy import Occupancy
+from asmevo.timing.prepared import Prepared, prepare
+from asmevo.timing.traces import Trace
+from asmevo.timing.traffic import MemoryView, Traffic
 
 ASSUMPTIONS: Final = (
     "engine clock constant; power and performance limits not modelled",
@@ -121,36 +119,30 @@ class Estimate:
 
 
 def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip) -> Estimate:
-    """Modelled time of a launch from traces of the workgroups in `traces_needed`.
+    """Modelled time of a launch from traces of the workgroups in `traces_needed`; raises what `prepare` raises."""
+    return estimate_of(prepare(program, launch, traces, chip), chip)
 
-    The same input gives the same cycles. Raises `InputError` for traces that are missing, empty or of another program,
-    `UnsupportedError` for instructions that the opcode table or the chip's table does not know, and for a program that
-    is made for another target than the chip's.
+
+def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
+    """Modelled time of a prepared launch.
+
+    The same input gives the same cycles. Raises `UnsupportedError` for instructions that the opcode table or the chip's
+    table does not know.
     """
-    chip.require(program.source.target)
-    samples = collect(program, traces)
-    residency = occupancy(program, launch, chip)
-    if (samples.spans[:, 1] - samples.spans[:, 0] != residency.waves_per_workgroup).any():
-        raise InputError(
-            f"Workgroups of launch {launch.name!r} have {residency.waves_per_workgroup} waves, and the traces hold "
-            "another number; trace whole workgroups."
-        )
-    code = encode_program(program, samples.positions, chip)
-    moved = traffic(code, samples, launch, chip)
-    work = plan(samples, launch, residency.workgroups, chip)
-    view = memory_view(moved, code, samples, work, launch)
-    run = run_grid(code, samples, work, view)
+    samples, launch = prepared.samples, prepared.launch
+    done = prepared.replay(chip)
+    run, work, code = done.run, done.plan, done.code
     scale = run.cycles / run.replayed_cycles
     everything = samples.counts.sum(axis=0) * (launch.workgroups / len(samples.spans))
     return Estimate(
-        microseconds=chip.launch_us + run.cycles / chip.clock_ghz / 1e3,
+        microseconds=done.microseconds,
         cycles=run.cycles,
         clock_ghz=chip.clock_ghz,
         clock_status=chip.clock_status,
         chip=chip.name,
-        occupancy=residency,
-        traffic=moved,
-        bounds=bounds_of(code, run.count, view).scaled(work.share),
+        occupancy=prepared.occupancy,
+        traffic=done.traffic,
+        bounds=bounds_of(code, run.count, done.view).scaled(work.share),
         flops=flops_of(code, everything),
         peak_flops=peak_flops(code, run.count, chip),
         workgroups_of_cu=run.workgroups,
@@ -164,7 +156,7 @@ def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Ch
             stall=_times(run.stall, work.share),
         ),
         code=code,
-        view=view,
+        view=done.view,
     )
 
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from threading import RLock
 
 from asmevo.codeobject import CodeObject, Kernel
-from asmevo.device.simulated import modelled
+from asmevo.device.simulated import traced_launch
 from asmevo.launch import MemoryImage, build_image
 from asmevo.program import recover
 from asmevo.sim import BlockCache, Checking, Executable, Execution, Limits, execute
@@ -86,8 +86,8 @@ class Engine:
         with self._lock:
             image = build_image(given.launch, loaded.object, loaded.kernel)
             if self._times is not None:
-                time = modelled(loaded.executable, given.launch, image, self.chip, self.limits).microseconds
-                self._times.append(time)
+                ready = traced_launch(loaded.executable, given.launch, image, self.chip, self.limits)
+                self._times.append(ready.replay(self.chip).microseconds)
                 self.statistics = self.statistics.timed()
                 return
             checking = Checking.of(image) if self.checked else None

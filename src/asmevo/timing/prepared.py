@@ -1,0 +1,69 @@
+"""A launch made ready for the replay once, and replayed on as many chips as there are questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from asmevo.launch import Launch
+from asmevo.program import Program
+from asmevo.timing.chips import Chip
+from asmevo.timing.encode import Code, encode_program
+from asmevo.timing.grid import GridRun, run_grid
+from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.plan import Plan, plan
+from asmevo.timing.traces import Samples, Trace, collect
+from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
+from asmevo.verdict import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A program, a launch of it, and what some of its workgroups executed."""
+
+    program: Program
+    launch: Launch
+    samples: Samples
+    occupancy: Occupancy
+
+    def replay(self, chip: Chip) -> Replayed:
+        """Time on a chip that holds as many workgroups on a compute unit as the one that it was prepared for.
+
+        The same input gives the same cycles. Raises `UnsupportedError` as `encode_program`.
+        """
+        code = encode_program(self.program, self.samples.positions, chip)
+        moved = traffic(code, self.samples, self.launch, chip)
+        work = plan(self.samples, self.launch, self.occupancy.workgroups, chip)
+        view = memory_view(moved, code, self.samples, work, self.launch)
+        run = run_grid(code, self.samples, work, view)
+        return Replayed(code, moved, work, view, run, chip.launch_us + run.cycles / chip.clock_ghz / 1e3)
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One replay and what it rests on."""
+
+    code: Code
+    traffic: Traffic
+    plan: Plan
+    view: MemoryView
+    run: GridRun
+    microseconds: float
+    """Launch overhead included."""
+
+
+def prepare(program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip) -> Prepared:
+    """A launch ready for the replay on a chip or on copies of it with other parameters.
+
+    `traces` are of the workgroups in `traces_needed`. Raises `InputError` for traces that are missing, empty or of
+    another program, and `UnsupportedError` for a program that is made for another target than the chip's.
+    """
+    chip.require(program.source.target)
+    samples = collect(program, traces)
+    residency = occupancy(program, launch, chip)
+    if (samples.spans[:, 1] - samples.spans[:, 0] != residency.waves_per_workgroup).any():
+        raise InputError(
+            f"Workgroups of launch {launch.name!r} have {residency.waves_per_workgroup} waves, and the traces hold "
+            "another number; trace whole workgroups."
+        )
+    return Prepared(program, launch, samples, residency)
