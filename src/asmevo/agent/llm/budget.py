@@ -1,0 +1,142 @@
+"""What models may cost: one budget for a run, shared by all its conversations."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asmevo.agent.llm.config import Limits, LlmConfig, Price
+from asmevo.agent.llm.message import Usage
+
+LEAST_OUTPUT = 64
+"""Tokens of a reply below which it is not worth asking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was used so far."""
+
+    requests: int = 0
+    input: int = 0
+    output: int = 0
+    money: float = 0.0
+    seconds: float = 0.0
+    attempts: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Leave for one request; what it may cost at most is set aside until it is settled."""
+
+    model: str
+    input: int
+    output: int
+    """Most tokens the reply may have."""
+    money: float
+
+
+class Budget:
+    """Counts tokens, money, seconds and attempts against limits. Threads may share it.
+
+    `grant` sets aside the most that a request can cost and `settle` replaces that by what it did cost, so conversations
+    that ask at the same time cannot go beyond a limit together; only a server that exceeds `Grant.output`, or counts
+    more tokens of input than expected, can.
+    """
+
+    def __init__(self, limits: Limits, prices: Mapping[str, Price]) -> None:
+        self._limits, self._prices = limits, dict(prices)
+        self._spent = Spent()
+        self._aside: list[Grant] = []
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, config: LlmConfig) -> Budget:
+        """The budget of a configuration, nothing spent."""
+        return cls(config.limits, {m.name: m.price for m in config.models if m.price})
+
+    @property
+    def spent(self) -> Spent:
+        return self._spent
+
+    def grant(self, model: str, size: int, output: int) -> Grant | str:
+        """Leave to send a request of about `size` tokens with at most `output` in reply; or why there is none."""
+        with self._lock:
+            if reason := self._used():
+                return reason
+            price = self._prices.get(model)
+            granted = output
+            if self._limits.tokens is not None:
+                left = self._limits.tokens - self._spent.tokens - sum(g.input + g.output for g in self._aside)
+                granted = min(granted, left - size)
+            if self._limits.money is not None and price is not None:
+                left = self._limits.money - self._spent.money - sum(g.money for g in self._aside)
+                left -= size * price.input / 1e6
+                if price.output > 0:
+                    granted = min(granted, int(left * 1e6 / price.output))
+                elif left < 0:
+                    granted = 0
+            if granted < min(LEAST_OUTPUT, output):
+                return f"what is left of {self._limited()} is not enough for another request"
+            grant = Grant(model, size, granted, self._money(model, Usage(size, granted)))
+            self._aside.append(grant)
+            return grant
+
+    def settle(self, grant: Grant, usage: Usage, seconds: float) -> None:
+        """Replace what was set aside by what the request cost."""
+        with self._lock:
+            self._aside.remove(grant)
+            self._add(grant.model, usage, seconds)
+
+    def recall(self, model: str, usage: Usage, seconds: float) -> None:
+        """Count a request of an earlier process of the run."""
+        with self._lock:
+            self._add(model, usage, seconds)
+
+    def count_attempts(self, attempts: int) -> None:
+        """Say how many candidates of models were put through the gate in this run so far."""
+        with self._lock:
+            s = self._spent
+            self._spent = Spent(s.requests, s.input, s.output, s.money, s.seconds, attempts)
+
+    def refusal(self) -> str:
+        """Which limit is used, as the end of a sentence; empty when none is."""
+        with self._lock:
+            return self._used()
+
+    def _add(self, model: str, usage: Usage, seconds: float) -> None:
+        s = self._spent
+        self._spent = Spent(
+            s.requests + 1,
+            s.input + usage.input,
+            s.output + usage.output,
+            s.money + self._money(model, usage),
+            s.seconds + seconds,
+            s.attempts,
+        )
+
+    def _money(self, model: str, usage: Usage) -> float:
+        price = self._prices.get(model)
+        return (usage.input * price.input + usage.output * price.output) / 1e6 if price else 0.0
+
+    def _used(self) -> str:
+        limits, spent = self._limits, self._spent
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            return f"the limit of {limits.tokens} tokens is used"
+        if limits.money is not None and spent.money >= limits.money:
+            return f"the limit of {limits.money:g} in money is used"
+        if limits.seconds is not None and spent.seconds >= limits.seconds:
+            return f"the limit of {limits.seconds:g} seconds of waiting is used"
+        if limits.attempts is not None and spent.attempts >= limits.attempts:
+            return f"the limit of {limits.attempts} attempts of models is used"
+        return ""
+
+    def _limited(self) -> str:
+        tokens, money = self._limits.tokens, self._limits.money
+        named = [f"{tokens} tokens"] if tokens is not None else []
+        named += [f"{money:g} in money"] if money is not None else []
+        return "the limit of " + " and ".join(named)

@@ -1,0 +1,113 @@
+"""The record of everything models answered, and answering from it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from asmevo.agent.llm.answers import Answers, Asked, Outcome
+from asmevo.agent.llm.message import Failure, Json, Reply, failure_json, failure_of, reply_json, reply_of
+from asmevo.store import write_atomic
+from asmevo.verdict import InputError
+
+_REPLIES = "replies"
+
+
+class Record:
+    """Outcomes of requests in a folder: `replies/<key of the request>-<number>.json`.
+
+    The same request may be sent several times; its outcomes are numbered from 0. A file holds the reply or why there
+    was none, with tokens and seconds; no address, header or key.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / _REPLIES
+        self._numbers = Counter(path.stem.rpartition("-")[0] for path in self._folder.glob("*.json"))
+
+    def count(self, key: str) -> int:
+        """How many outcomes of this request there are."""
+        return self._numbers[key]
+
+    def add(self, model: str, key: str, outcome: Outcome) -> None:
+        """Record an outcome. Raises `EnvironmentError_` from the disk."""
+        said = {"failure": failure_json(outcome)} if isinstance(outcome, Failure) else {"reply": reply_json(outcome)}
+        data = json.dumps({"model": model, **said}, ensure_ascii=False, sort_keys=True)
+        write_atomic(self._path(key, self._numbers[key]), data.encode())
+        self._numbers[key] += 1
+
+    def read(self, key: str, number: int) -> Outcome | None:
+        """One outcome, None when there is none. Raises `InputError` for a damaged file."""
+        path = self._path(key, number)
+        return _outcome(_load(path)) if path.is_file() else None
+
+    def all(self) -> Iterator[tuple[str, Outcome]]:
+        """Model and outcome of everything recorded."""
+        for path in sorted(self._folder.glob("*.json")):
+            value = _load(path)
+            yield str(value["model"]), _outcome(value)
+
+    def _path(self, key: str, number: int) -> Path:
+        return self._folder / f"{key}-{number}.json"
+
+
+class Recording:
+    """Answers from servers, recorded before anyone sees them."""
+
+    def __init__(self, inner: Answers, record: Record) -> None:
+        self._inner, self._record = inner, record
+
+    def ask(self, asked: Sequence[Asked]) -> list[Outcome]:
+        outcomes = self._inner.ask(asked)
+        for one, outcome in zip(asked, outcomes, strict=True):
+            self._record.add(one.request.model, one.request.key, outcome)
+        return outcomes
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class Replay:
+    """Answers from the record of another run: no network, no key and no library is needed.
+
+    A request that was not made in that run has no answer: `ask` raises `InputError` that says so. Wrapped in a
+    `Recording` it makes a run that can be replayed and resumed itself; `done` is that run's record.
+    """
+
+    def __init__(self, source: Record, done: Record) -> None:
+        self._source, self._done = source, done
+
+    def ask(self, asked: Sequence[Asked]) -> list[Outcome]:
+        now: Counter[str] = Counter()
+        outcomes: list[Outcome] = []
+        for one in asked:
+            key = one.request.key
+            number = self._done.count(key) + now[key]
+            now[key] += 1
+            outcome = self._source.read(key, number)
+            if outcome is None:
+                raise InputError(
+                    f"The run that is replayed holds no reply {number} to the request {key[:16]} of model "
+                    f"{one.request.model}; replay with the object, launches, options and version of that run."
+                )
+            outcomes.append(outcome)
+        return outcomes
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _load(path: Path) -> Json:
+    try:
+        value = json.loads(path.read_text())
+        if not isinstance(value, dict) or not {"reply", "failure"} & cast("Json", value).keys():
+            raise ValueError("no reply in it")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is not the record of a reply ({error}); the run folder is damaged.") from error
+    return cast("dict[str, Any]", value)
+
+
+def _outcome(value: Json) -> Reply | Failure:
+    return failure_of(value["failure"]) if "failure" in value else reply_of(value["reply"])
