@@ -155,7 +155,6 @@ def completion(say: Say, seen: Seen) -> dict[str, Any]:
         ],
     }
     if say.usage:
-        body["usage"] = dict(
-            prompt_tokens=say.usage[0], completion_tokens=say.usage[1], total_tokens=sum(say.usage)
-        )
+        given, made = say.usage
+        body["usage"] = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
     return body

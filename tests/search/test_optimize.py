@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from fakes_search import ALL, K0, FakeGate, FakeReport, FakeTimed, FakeTimer, k0_program, new_store
 
-from asmevo.search import Settings, Update, optimize
-from asmevo.store import Status, Store
+from asmevo.edit import Delete
+from asmevo.search import HANDOVER, Hand, Settings, Update, build, optimize
+from asmevo.store import Attempt, Status, Store
 from asmevo.verdict import Check, EnvironmentError_, InputError, UnsupportedError, Verdict
 
 SETTINGS = Settings(seed=11, attempts=40, patience=10, stall=100, trims=6, strategies=("thin", "swap", "pad"))
@@ -312,3 +313,54 @@ def test_updates_tell_the_state(tmp_path: Path) -> None:
 def test_the_fakes_see_a_real_program() -> None:
     program = k0_program()
     assert len(program.blocks) > 10
+
+
+class Helper:
+    """A driver that thins out one `s_nop` a turn through the bench, and has `turns` of them."""
+
+    patience = 5
+
+    def __init__(self, turns: int) -> None:
+        self.turns, self.taken, self.left = turns, 0, []
+
+    def turn(self, hand: Hand) -> bool:
+        if self.taken >= self.turns:
+            return False
+        self.taken += 1
+        self.left.append(hand.attempts)
+        bench = hand.bench
+        best = bench.state.best
+        program = bench.program(best.ordinal)
+        nops = [i for i in program.block_of if program.line(i).instruction.mnemonic == "s_nop"]
+        edit = Delete((nops[0],))
+        built = build(program, [edit])
+        ordinal = bench.state.next_ordinal
+        attempt = Attempt(ordinal, best.ordinal, "helper", "thin", (edit.to_json(),), built.sha256)
+        hand.tell(*bench.examine(attempt, built))
+        return True
+
+
+def test_a_driver_has_a_turn_where_the_strategies_have_stalled(tmp_path: Path) -> None:
+    """Swaps never commit, so the helper is asked after each `patience` of them; its commits count as any other's."""
+    settings = Settings(seed=1, attempts=18, strategies=("swap",), trims=0)
+    rig, helper = Rig(tmp_path / "run", settings), Helper(9)
+    rig.gate.lenient = True
+    summary = rig.run(settings, driver=helper)
+    with Store.open(tmp_path / "run", time.time) as store:
+        made = [a.strategy for a in store.attempts()]
+        handed = [e.ordinal for e in store.events() if e.kind == HANDOVER]
+        commits = [c.attempt for c in store.commits()]
+    assert made == ["k0"] + (["swap"] * 5 + ["helper"]) * 3
+    assert handed == commits == [6, 12, 18] and helper.left == [13, 7, 1]
+    assert summary.commits == 3 and [u.kind for u in rig.updates].count("commit") == 3
+
+
+def test_a_driver_alone(tmp_path: Path) -> None:
+    settings = Settings(seed=1, attempts=10, trims=0)
+    rig, helper = Rig(tmp_path / "run", settings), Helper(3)
+    rig.gate.lenient = True
+    with rig.store:
+        summary = optimize(
+            rig.store, rig.gate, rig.timer, clock=time.monotonic, settings=settings, strategies={}, driver=helper
+        )
+    assert summary.attempts == summary.commits == 3 and summary.reason == "nothing new to propose"

@@ -1,6 +1,7 @@
 """The search: what to try next, what becomes a commit, when to stop, and what is handed back."""
 
 from asmevo.search.draft import Built, build
+from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Examiner, Progress, Report, Timed, Timer, Update, silent
@@ -24,10 +25,13 @@ from asmevo.search.workbench import Workbench
 
 __all__ = [
     "CERTIFICATE",
+    "HANDOVER",
     "OBJECT",
     "Built",
     "Certifier",
+    "Driver",
     "Examiner",
+    "Hand",
     "Interrupt",
     "Node",
     "Progress",

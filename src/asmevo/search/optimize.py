@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from asmevo.search.draft import Draft, Ground, next_draft
+from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.protocols import Examiner, Progress, Timer, Update, silent
 from asmevo.search.result import Certifier, write_result
@@ -33,18 +34,20 @@ def optimize(
     progress: Progress = silent,
     certify: Certifier | None = None,
     strategies: Mapping[str, Strategy] | None = None,
+    driver: Driver | None = None,
 ) -> RunSummary:
     """Search for a faster candidate over a new store, or go on over one that was interrupted or killed.
 
     What happens depends on the settings and the stored attempts alone, never on what a process remembers, so a seed
     with a budget in attempts gives one lineage, however often the run is killed and resumed. `settings` default to
     those of the run; others may only change the budgets sensibly. Ends when a budget is used, when nothing is left to
-    try, or on a signal; then drops edits that do not pay and writes the result into the run folder.
+    try, or on a signal; then drops edits that do not pay and writes the result into the run folder. A `driver` has a
+    turn whenever the strategies have stalled, and when they have nothing left.
 
     Raises `InputError` or `UnsupportedError` when K0 itself is not admitted, `EnvironmentError_` from disk and device.
     """
     state = State(settings or Settings.from_json(store.run.settings))
-    search = _Search(Workbench(store, gate, timer, state, clock, kernel), strategies, clock, progress)
+    search = _Search(Workbench(store, gate, timer, state, clock, kernel), gate, strategies, clock, progress, driver)
     return search.run(certify)
 
 
@@ -52,11 +55,16 @@ class _Search:
     def __init__(
         self,
         bench: Workbench,
+        gate: Examiner,
         strategies: Mapping[str, Strategy] | None,
         clock: Callable[[], float],
         progress: Progress,
+        driver: Driver | None,
     ) -> None:
         self.bench, self.state, self.settings = bench, bench.state, bench.state.settings
+        self._gate, self._driver = gate, driver
+        self._handed = 0
+        """Ordinal of the next attempt when the driver had its last turn."""
         self._strategies = strategies_named(self.settings.strategies) if strategies is None else strategies
         self._clock, self._progress = clock, progress
         self._started = clock()
@@ -70,6 +78,8 @@ class _Search:
         with Interrupt() as interrupt:
             store.event("resume" if attempts else "start", self.state.next_ordinal, self.settings.to_json())
             self.bench.require_k0()
+            turns = [event.ordinal + 1 for event in store.events() if event.kind == HANDOVER]
+            self._handed = max(turns, default=1)
             self._tell("start")
             reason = self._loop(interrupt)
             result = trim(self.bench, lambda: self._may_trim(interrupt), lambda a: self._tell("trim", a))
@@ -84,8 +94,12 @@ class _Search:
                 return "interrupted"
             if reason := self._ended():
                 return reason
+            if self._stalled() and self._hand_over(interrupt):
+                continue
             draft = self._draft()
             if draft is None:
+                if self._hand_over(interrupt):
+                    continue
                 return "nothing new to propose"
             attempt, commit = self.bench.examine(self._attempt(draft), draft.built)
             self._tell("commit" if commit else "attempt", attempt)
@@ -99,6 +113,30 @@ class _Search:
         if state.quiet >= settings.stall:
             return f"no commit in {settings.stall} attempts"
         return ""
+
+    def _stalled(self) -> bool:
+        """So many attempts of the strategies without a commit, since the last turn too, that it is the driver's."""
+        alone = min(self.state.quiet, self.state.next_ordinal - self._handed)
+        return self._driver is not None and alone >= self._driver.patience
+
+    def _hand_over(self, interrupt: Interrupt) -> bool:
+        """Give the driver a turn; whether it took one."""
+        if self._driver is None:
+            return False
+        settings, state, store = self.settings, self.state, self.bench.store
+        seconds = settings.seconds
+        hand = Hand(
+            self.bench,
+            self._gate,
+            None if settings.attempts is None else settings.attempts - state.attempts,
+            lambda: interrupt.wanted or (seconds is not None and self._elapsed() >= seconds),
+            lambda attempt, commit: self._tell("commit" if commit else "attempt", attempt),
+        )
+        taken = self._driver.turn(hand)
+        self._handed = state.next_ordinal
+        if taken:
+            store.event(HANDOVER, state.next_ordinal - 1)
+        return taken
 
     def _may_trim(self, interrupt: Interrupt) -> bool:
         """Trimming may go on: no signal, and not far beyond a budget in seconds."""
