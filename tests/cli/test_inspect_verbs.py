@@ -80,6 +80,9 @@ class TestInspect:
         (tmp_path / "k.co").write_bytes(build(LOOP, target="gfx950"))
         assert "same target" in fails(4, "replace", library, "1", tmp_path / "k.co", "-o", tmp_path / "x")
         assert "--extract" in fails(4, "recover", library)
+        (tmp_path / "k.co").write_bytes(build(LOOP))
+        lost = fails(4, "replace", library, "1", tmp_path / "k.co", "-o", tmp_path / "x")
+        assert "lacks kernels of the entry 1, which hosts would ask for: k1;" in lost and not (tmp_path / "x").exists()
 
 
 class TestOddities:

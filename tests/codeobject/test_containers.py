@@ -83,7 +83,7 @@ class TestList:
     def test_by_key(self):
         container = Container.open(bundle(OBJECTS), "f.hipfb")
         assert container.entry("gfx950") == container.entry("2") == container.entry(triple("gfx950"))
-        with pytest.raises(InputError, match=r"no entry 'gfx90a'; name one of 1 gfx942, 2 gfx950 by"):
+        with pytest.raises(InputError, match=r"no entry 'gfx90a'; name one by its number: 1 \(gfx942\), 2 \(gfx950\)"):
             container.entry("gfx90a")
         with pytest.raises(InputError, match="several entries 'gfx942'"):
             Container.open(host_file(TWO)).entry("gfx942")

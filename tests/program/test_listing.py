@@ -31,13 +31,14 @@ L5:
 L14:
 	global_store_dword v1, v2, s[2:3] // 14: DC708000 00020201
 	s_endpgm // 15: BF810000
+// end of listing
 """
 
 
 def squeezed(text: str) -> str:
     """Without the padding in front of comments."""
     lines = (
-        line if "//" not in line else f"{line.split('//')[0].rstrip()} //{line.split('//')[1]}"
+        line if "//" not in line[1:] else f"{line.split('//')[0].rstrip()} //{line.split('//')[1]}"
         for line in text.splitlines()
     )
     return "\n".join(lines) + "\n"
@@ -119,6 +120,7 @@ class TestParse:
             ("v_mov_b32_e32 v2, 0", ".long 0x7e040280", "is data"),
             ("s_endpgm ", "s_endpgm ; s_nop 0 ", "not the text of one instruction"),
             ("// kernel: k0", "// kernel: k7", "no kernel 'k7'"),
+            ("// end of listing", "", "cut short"),
         ],
     )
     def test_bad_text(self, old, new, named):

@@ -193,9 +193,9 @@ k0:
 
 
 def squeezed(text: str) -> str:
-    """The code of a listing from its first label on, without padding in front of comments."""
+    """The code of a listing from its first label to its last instruction, without padding in front of comments."""
     lines = text.splitlines()
-    body = lines[lines.index("k0:") :]
+    body = lines[lines.index("k0:") : lines.index("// end of listing")]
     return "".join(" //".join(part.rstrip() for part in line.split(" //")) + "\n" for line in body)
 
 

@@ -329,3 +329,11 @@ def test_an_entry_where_no_wave_can_begin(moved: int) -> None:
     struct.pack_into("<q", data, at, struct.unpack_from("<q", data, at)[0] + moved)
     with pytest.raises(InputError, match="is no multiple of 256, so no GPU can launch it"):
         recover(CodeObject.parse(bytes(data)))
+
+
+def test_two_kernels_of_one_name() -> None:
+    data = build(LOOP, LOOP)
+    named = CodeObject.parse(data.replace(b"\xa5.name\xa2k1", b"\xa5.name\xa2k0"))
+    assert [k.name for k in named.kernels] == ["k0", "k0"]
+    with pytest.raises(InputError, match="have one name"):
+        recover(named, "k0")

@@ -11,7 +11,9 @@ from asmevo.cli.inputs import read_file
 from asmevo.cli.inspect import FilePath
 from asmevo.cli.output import emit, write
 from asmevo.cli.parameters import Json
+from asmevo.codeobject import CodeObject
 from asmevo.codeobject.containers import Container
+from asmevo.verdict import InputError, names_text
 
 
 def replace(
@@ -25,6 +27,16 @@ def replace(
     container = Container.open(read_file(file), str(file))
     chosen, data = container.entry(entry), read_file(new)
     out = container.replace(chosen, data)
+    if lost := _lost(CodeObject.parse(container.extract(chosen), str(file)), CodeObject.parse(data, str(new))):
+        raise InputError(
+            f"{new} lacks kernels of the entry {chosen.number}, which hosts would ask for: {names_text(lost)}; give an "
+            "edited copy of that object."
+        )
     write(output, out)
     facts = {"entry": chosen.number, "target": chosen.target, "bytes": len(out), "output": str(output)}
     emit(facts, lambda: f"entry {chosen.number} for {chosen.target} replaced, written to {output}", json)
+
+
+def _lost(old: CodeObject, new: CodeObject) -> list[str]:
+    """Kernels of the old object that the new one has not."""
+    return sorted({k.name for k in old.kernels} - {k.name for k in new.kernels})

@@ -25,7 +25,7 @@ from asmevo.codeobject.elf import (
 from asmevo.codeobject.metadata import Argument, KernelEntry, decode_metadata, kernel_entries
 from asmevo.codeobject.targets import target_of
 from asmevo.targets import HANDLED
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, names_text
 
 IMAGE_LIMIT = 1 << 28
 """Largest load image in bytes; a real one has kilobytes, a damaged header could ask for terabytes."""
@@ -122,10 +122,13 @@ class CodeObject:
 
         Raises `InputError` that lists the names when there is no such kernel or no single one.
         """
-        known = ", ".join(k.name for k in self.kernels)
+        known = names_text([k.name for k in self.kernels])
         if name is None:
             if len(self.kernels) != 1:
-                raise InputError(f"The code object has several kernels; name one of {known}.")
+                raise InputError(
+                    f"The code object has {len(self.kernels)} kernels; name one, with --kernel or as `kernel` in the "
+                    f"launch file: {known}."
+                )
             return self.kernels[0]
         for kernel in self.kernels:
             if name in (kernel.name, kernel.symbol, kernel.symbol.removesuffix(".kd")):
@@ -133,7 +136,7 @@ class CodeObject:
         matches = [k for k in self.kernels if name and k.name.startswith(name)]
         if len(matches) != 1:
             which = "several kernels" if matches else "no kernel"
-            raise InputError(f"The code object has {which} {name!r}; name one of {known}.")
+            raise InputError(f"The code object has {which} {name!r}; name one: {known}.")
         return matches[0]
 
     def load_image(self) -> tuple[int, bytes]:

@@ -13,6 +13,8 @@ from asmevo.program.symbolic import symbolic_text
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 _COLUMN = 72
+END = "// end of listing"
+"""The last line: a text that was cut short would otherwise read as an edit that deletes the rest."""
 
 
 def listing(program: Program) -> str:
@@ -22,7 +24,7 @@ def listing(program: Program) -> str:
     labels `L<id>`, additions to the program counter name their place (see `symbolic`). Descriptor and arguments are
     comments: they are kept as bytes, not assembled; a number in the comment `resources` may be edited.
     """
-    return "\n".join([*_head(program), *_body(program), ""])
+    return "\n".join([*_head(program), *_body(program), END, ""])
 
 
 def _head(program: Program) -> Iterator[str]:

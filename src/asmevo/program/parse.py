@@ -9,6 +9,7 @@ from asmevo.codeobject import CodeObject, Resources
 from asmevo.isa import Decoder, parse_instruction
 from asmevo.isa.encoding import BRANCHES
 from asmevo.program.labels import entry_labels, kernel_label
+from asmevo.program.listing import END
 from asmevo.program.program import Line, Program, Reference
 from asmevo.program.recover import recover
 from asmevo.program.resources import resource_values, with_resources
@@ -30,9 +31,11 @@ def parse_listing(text: str, obj: CodeObject) -> Program:
 
     A line whose text is still that of K0 keeps K0's words; a line with another text, or without id, is
     assembled when the program is rebuilt. Raises `InputError` with the line number for text that cannot be read, and
-    for a listing that does not say that it is of this object.
+    for a listing that does not say that it is of this object or lacks its last line.
     """
     _check_source(text, obj)
+    if END not in text.splitlines():
+        raise InputError(f"The listing is cut short: its last line, `{END}`, is missing; make or save it again.")
     named = _KERNEL.search(text)
     k0 = recover(obj, named[1].strip() if named else None)
     rows, labels = _scan(text, obj.target)

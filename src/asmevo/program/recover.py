@@ -23,11 +23,13 @@ def recover(obj: CodeObject, kernel: str | None = None) -> Program:
     """The program over the whole `.text`, padding and preload header included, with `kernel` as its kernel.
 
     Branch targets come from the encodings, never from symbols. Raises `InputError` when a branch does not go to an
-    instruction of `.text`, when a kernel begins inside of one or where no wave can begin, or when the object has no
-    such kernel.
+    instruction of `.text`, when a kernel begins inside of one or where no wave can begin, when two have one name, or
+    when the object has no such kernel.
     """
     chosen = obj.kernel(kernel)
     index = address_index(obj)
+    if len({k.name for k in obj.kernels}) != len(obj.kernels):
+        raise InputError("Two kernels of the code object have one name; get an undamaged code object.")
     for each in obj.kernels:
         if each.entry % ENTRY_ALIGN:
             raise InputError(

@@ -1,6 +1,13 @@
 """Verdicts, findings and errors: the values that every other package may use."""
 
-from asmevo.verdict.errors import AsmEvoError, EnvironmentError_, InputError, UnsupportedError, UsageError
+from asmevo.verdict.errors import (
+    AsmEvoError,
+    EnvironmentError_,
+    InputError,
+    UnsupportedError,
+    UsageError,
+    names_text,
+)
 from asmevo.verdict.evidence import Check, Finding, Severity
 from asmevo.verdict.verdict import Verdict, weakest
 
@@ -14,5 +21,6 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "Verdict",
+    "names_text",
     "weakest",
 ]

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class AsmEvoError(Exception):
     """Base of all errors that end a command with a sentence instead of a traceback."""
 
     exit_code = 4
+
+
+_NAMED = 8
+"""Names that a sentence lists before it counts the others."""
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Names for a sentence, comma-separated; of many the first ones, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more, which `asmevo inspect` lists" if more > 0 else "")
 
 
 class UsageError(AsmEvoError):

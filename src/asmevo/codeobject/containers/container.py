@@ -11,7 +11,7 @@ from asmevo.codeobject.containers.image import Image, is_image
 from asmevo.codeobject.containers.part import Budget, Part, padding
 from asmevo.codeobject.elf import HEADER_SIZE, Elf
 from asmevo.codeobject.targets import target_id, target_of, triple_target
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, names_text
 
 _FLAGS_AT = 48
 
@@ -99,9 +99,9 @@ class Container:
         filled = [e for e in self.entries if e.size]
         found = [e for e in filled if key in (str(e.number), e.name)] or [e for e in filled if e.target == key]
         if len(found) != 1:
-            known = ", ".join(f"{e.number} {e.target or e.name}" for e in filled[:40])
+            known = names_text([f"{e.number} ({e.target or e.name})" for e in filled])
             which = "several entries" if found else "no entry"
-            raise InputError(f"{self.name} has {which} {key!r}; name one of {known} by its number.")
+            raise InputError(f"{self.name} has {which} {key!r}; name one by its number: {known}.")
         return found[0]
 
     def extract(self, entry: Entry) -> bytes:
