@@ -80,7 +80,7 @@ class AgentSession:
         assert best, "K0 was admitted"
         self.base: Node = best
         """The admitted attempt that proposals edit."""
-        self._profiles: dict[int, tuple[Profile, ...]] = {}
+        self._profiles: dict[int, Profile | None] = {}
         self._analyses: tuple[int, Analyses] | None = None
 
     # making one
@@ -199,19 +199,23 @@ class AgentSession:
         return dict(self.bench.timed(self.base.ordinal).heat)
 
     @property
-    def profiles(self) -> tuple[Profile, ...]:
-        """Modelled profiles of the base, one for each objective launch. It was admitted, so it may run here.
+    def profile(self) -> Profile | None:
+        """Modelled profile of the base on its costliest objective launch; None without launches.
 
-        Raises `UnsupportedError` where the model does not know the target or an instruction.
+        It runs in this process, since the base was admitted. Raises `UnsupportedError` where the model does not know
+        the target or an instruction.
         """
         ordinal = self.base.ordinal
         if ordinal not in self._profiles:
-            data, kernel = self.bench.object(ordinal), kernel_of(self.launches)
-            with SimDevice(self.chip.name) as device:
-                module = device.load(data, kernel)
-                found = tuple(device.profile(module, launch) for launch in objective_of(self.launches))
-            self._profiles = {0: self._profiles[0], ordinal: found} if 0 in self._profiles else {ordinal: found}
+            self._profiles = {k: self._profiles[k] for k in self._profiles if k == 0} | {ordinal: self._profiled()}
         return self._profiles[ordinal]
+
+    def _profiled(self) -> Profile | None:
+        data, kernel = self.bench.object(self.base.ordinal), kernel_of(self.launches)
+        with SimDevice(self.chip.name) as device:
+            module = device.load(data, kernel)
+            found = [(one, device.profile(module, one)) for one in objective_of(self.launches)]
+        return max(found, key=lambda f: f[0].weight * f[1].estimate.microseconds, default=(None, None))[1]
 
     # candidates
 
@@ -225,6 +229,10 @@ class AgentSession:
     def built(self, proposed: Proposed) -> Built:
         """The candidate of a proposal: applied to its base and rebuilt."""
         return build(self.bench.program(proposed.base), [from_json(dict(edit)) for edit in proposed.edits])
+
+    def rebuilt(self, attempt: Attempt) -> Built:
+        """The candidate of an attempt again, admitted or not."""
+        return build(self.k0, self.bench.edits(attempt))
 
     def known(self, candidate: str) -> Attempt | None:
         """The attempt that had this object, by its SHA-256."""

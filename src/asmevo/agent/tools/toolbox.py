@@ -10,11 +10,25 @@ from pydantic import ValidationError
 from asmevo.agent.answer import Answer, Kind
 from asmevo.agent.session import AgentSession
 from asmevo.agent.text import clean
+from asmevo.agent.tools.examine import EXAMINE_TOOLS
+from asmevo.agent.tools.history import HISTORY_TOOLS
+from asmevo.agent.tools.kernel import KERNEL_TOOLS
 from asmevo.agent.tools.notes import NOTE_TOOLS
+from asmevo.agent.tools.opcodes import OPCODE_TOOLS
+from asmevo.agent.tools.propose import PROPOSE_TOOLS
 from asmevo.agent.tools.tool import Tool
+from asmevo.agent.tools.windows import WINDOW_TOOLS
 from asmevo.verdict import AsmEvoError, EnvironmentError_
 
-TOOLS: tuple[Tool, ...] = (*NOTE_TOOLS,)
+TOOLS: tuple[Tool, ...] = (
+    *KERNEL_TOOLS,
+    *WINDOW_TOOLS,
+    *PROPOSE_TOOLS,
+    *EXAMINE_TOOLS,
+    *HISTORY_TOOLS,
+    *OPCODE_TOOLS,
+    *NOTE_TOOLS,
+)
 """Every tool there is."""
 
 
