@@ -39,11 +39,10 @@ def meaning_of(row: Row) -> str:
         case LaneRow() | ScalarRow():
             return "\n".join(_computed(row))
         case MatrixRow():
-            return (
-                f"D[{row.m},{row.n}] = A[{row.m},{row.k}] B[{row.k},{row.n}] + C in {row.blocks} blocks, A {row.a_type}, "
-                f"B {row.b_type}, C and D {row.c_type}, {row.passes} passes of 4 clocks"
-                f"{', A sparse 2 of 4' if row.sparse else ''}"
-            )
+            product = f"A[{row.m},{row.k}] B[{row.k},{row.n}]"
+            types = f"A {row.a_type}, B {row.b_type}, C and D {row.c_type}"
+            sparse = ", A holds two of every four along k" if row.sparse else ""
+            return f"D[{row.m},{row.n}] = {product} + C, blocks {row.blocks}, {types}{sparse}, {row.passes} passes"
         case MemoryRow():
             extend = f", {row.extend}" if row.extend else ""
             return f"{row.kind} of {row.elements} x {row.size} bytes a lane, {row.space} memory{extend}"

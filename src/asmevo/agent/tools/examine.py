@@ -53,10 +53,11 @@ def checked(session: AgentSession, number: int, proposed: Proposed, built: Built
     if repeated := _repeated(session, number, built):
         return repeated
     verdict, checks = session.check(proposed, built)
-    data = {"proposal": number, "verdict": verdict.value, "checks": [check.to_json() for check in checks]}
+    found = [check.to_json() for check in checks]
+    data = {"proposal": number, "verdict": verdict.value, "checks": found}
     if verdict.admitted:
         return Answer(f"Proposal {number}: {verdict.value}, not timed. `evaluate` times it.", data, Kind.ADMITTED)
-    return Answer(f"Proposal {number}: {verdict.value}. {reason(data['checks'])}", data, Kind.REFUSED)
+    return Answer(f"Proposal {number}: {verdict.value}. {reason(found)}", data, Kind.REFUSED)
 
 
 def evaluated(session: AgentSession, number: int, proposed: Proposed, built: Built) -> Answer:

@@ -24,6 +24,8 @@ from asmevo.verdict import UnsupportedError, UsageError
 
 NOTE, DIFF = 200, 3_000
 """Most characters of a note and of a diff that are shown."""
+TOLD = ("producer", "registers", "counter", "needed", "distance", "required", "launch", "wave_order", "earlier")
+"""Facts of findings that are told when they are there."""
 COMMITS = 30
 """Commits that are shown, the last ones."""
 
@@ -114,17 +116,7 @@ def _details(facts: Mapping[str, Any]) -> str:
     parts: list[str] = []
     if path := facts.get("path"):
         parts.append("path " + " -> ".join(f"B{n}" for n in path))
-    for key in (
-        "producer",
-        "registers",
-        "counter",
-        "needed",
-        "distance",
-        "required",
-        "launch",
-        "wave_order",
-        "earlier",
-    ):
+    for key in TOLD:
         if key in facts:
             parts.append(f"{key} {clean(str(facts[key]), 200)}")
     return ", ".join(parts)
