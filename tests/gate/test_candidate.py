@@ -3,7 +3,7 @@
 import pytest
 
 from asmevo.codeobject import CodeObject
-from asmevo.edit import Delete, Insert, Reorder, Replace, apply_all
+from asmevo.edit import Delete, Insert, Reorder, Replace, SetResources, apply_all
 from asmevo.gate import changes
 from asmevo.gate.candidate import bind
 from asmevo.program import rebuild, recover
@@ -90,6 +90,20 @@ def test_later_stages_see_what_the_bytes_hold_however_the_edits_are_written(list
     found = [bind(K0, rebuild(apply_all(K0, e)), e if listed else None)[0].program for e in (moved, written)]
     assert found[0].lines == found[1].lines
     assert [x.id for x in found[0].lines if x.id in (read, barrier)] == [read, barrier]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"vgprs": 21}, {"vgprs": 130, "agprs": 9}, {"sgprs": 60}, {"lds": 1024, "scratch": 16}, {"agprs": 4}]
+)
+def test_resources_of_a_candidate_without_edits_are_those_that_it_declares(asked):
+    edits = (SetResources(**asked),)
+    data = rebuild(apply_all(K0, edits))
+    for given in (edits, None):
+        found, check = bind(K0, data, given)
+        assert check.verdict is Verdict.TESTED and found.program.kernel.descriptor.raw != K0.kernel.descriptor.raw
+    halves = K0.kernel.descriptor.raw, CodeObject.parse(data).kernel().descriptor.raw
+    for new, old in (halves, halves[::-1]):  # descriptor and metadata that disagree
+        assert bind(K0, (BYTES if old == halves[0] else data).replace(old, new), None)[1].verdict is Verdict.REFUTED
 
 
 def test_untouched_lines_are_k0s_own_so_that_analyses_know_them():

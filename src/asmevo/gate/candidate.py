@@ -12,6 +12,7 @@ from asmevo.gate.matching import align
 from asmevo.isa import assemble
 from asmevo.program import Line, Program, check_rebuild, recover
 from asmevo.program.recover import address_index
+from asmevo.program.resources import changed_resources, with_resources
 from asmevo.verdict import Check, Finding, InputError, Severity, UnsupportedError, Verdict
 
 NAME = "rebuild"
@@ -35,8 +36,9 @@ def bind(k0: Program, data: bytes, edits: Sequence[Edit] | None) -> tuple[Candid
     """
     try:
         obj = CodeObject.parse(data, "the candidate")
-        found = align(k0, recover(obj, k0.kernel.name))
-        meant = _as_found(k0, obj, found) if edits is None else apply_all(k0, edits)
+        recovered = recover(obj, k0.kernel.name)
+        found = align(k0, recovered)
+        meant = _as_found(k0, recovered, found) if edits is None else apply_all(k0, edits)
         check = check_rebuild(meant, data)
     except InputError as error:
         return None, Check(NAME, Verdict.REFUTED, (Finding("rebuild.input", str(error)),))
@@ -48,8 +50,8 @@ def bind(k0: Program, data: bytes, edits: Sequence[Edit] | None) -> tuple[Candid
     return Candidate(obj, program), check
 
 
-def _as_found(k0: Program, obj: CodeObject, found: Program) -> Program:
-    """K0 with the lines of a candidate whose edits are not known.
+def _as_found(k0: Program, recovered: Program, found: Program) -> Program:
+    """K0 with the lines and the resources of a candidate whose edits are not known; `found` has K0's ids.
 
     Symbols of K0 that name a line go to another one of its block where they do in the candidate, as when an edit puts
     something in front of a label. Nothing else of what names code may go elsewhere.
@@ -59,14 +61,16 @@ def _as_found(k0: Program, obj: CodeObject, found: Program) -> Program:
         homes, new_homes = k0.block_of, found.block_of
     except UnsupportedError:  # a computed jump: blocks are not known
         homes = new_homes = dict[int, int]()
-    old, new = address_index(k0.source), address_index(obj)
-    for before, after in zip(k0.source.symbols, obj.symbols, strict=False):
+    old, new = address_index(k0.source), address_index(recovered.source)
+    for before, after in zip(k0.source.symbols, recovered.source.symbols, strict=False):
         line_id, position = old.get(before.value, -1), new.get(after.value)
         if line_id in homes and position is not None:
             stand_in = found.lines[position].id
             if stand_in != line_id and new_homes.get(stand_in) == homes[line_id]:
                 anchors[line_id] = stand_in
-    return replace(k0, lines=found.lines, entry=found.entry, anchors=anchors)
+    program = replace(k0, lines=found.lines, entry=found.entry, anchors=anchors)
+    asked = changed_resources(k0, recovered)
+    return with_resources(program, asked) if asked.given() else program
 
 
 def _hidden(k0: Program, program: Program) -> Iterator[Finding]:

@@ -53,13 +53,31 @@ def resource_values(program: Program) -> dict[str, int]:
     return granted | program.resources.given()
 
 
+def changed_resources(k0: Program, other: Program) -> Resources:
+    """What the kernel of another object asks for where it is not what K0's does.
+
+    Granted registers are whole granules, so counts come from the metadata where those differ.
+    """
+    before, after = resource_values(k0), resource_values(other)
+    entries = [_metadata_entry(program.source, program.kernel) for program in (k0, other)]
+    for name, key in (("vgprs", ".vgpr_count"), ("sgprs", ".sgpr_count")):
+        old, new = (entry.get(key) for entry in entries)
+        if isinstance(new, int) and new != old and (name == "sgprs" or not after["agprs"]):
+            after[name] = new
+    return Resources(**{name: value for name, value in after.items() if value != before[name]})
+
+
+def _metadata_entry(source: CodeObject, kernel: Kernel) -> Mapping[str, Any]:
+    return next(e for e in source.metadata["amdhsa.kernels"] if e.get(".symbol") == kernel.symbol)
+
+
 def _counted_agprs(source: CodeObject, kernel: Kernel) -> int | None:
     """AGPRs as the metadata count them; None where they do not, or not what the descriptor grants.
 
     The descriptor grants whole granules, whose rest belongs to no kind of register.
     """
-    entry: Mapping[str, Any] = next(e for e in source.metadata["amdhsa.kernels"] if e.get(".symbol") == kernel.symbol)
-    counted, granted = entry.get(".agpr_count"), Resources().vector_registers(kernel.descriptor)[1]
+    counted = _metadata_entry(source, kernel).get(".agpr_count")
+    granted = Resources().vector_registers(kernel.descriptor)[1]
     fits = isinstance(counted, int) and 0 <= granted - counted < limits_of(source.target).register_granule
     return counted if fits else None
 
