@@ -8,14 +8,14 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from asmevo.codeobject import CodeObject
 from asmevo.gate.strength import spread
-from asmevo.launch import Buffer, Field, Integers, Launch, Random, load_launches
-from asmevo.launch.recipes import BlockScaledGemm, for_object
+from asmevo.launch import Buffer, Field, Fill, Integers, Launch, Random, Zeros, load_launches
+from asmevo.launch.recipes import BlockScaledGemm, FmoeStage1, for_object
 from asmevo.verdict import EnvironmentError_, UnsupportedError
 from benchmarks.generated import clang
 from benchmarks.objects import FP8_GEMM_FOLDER, fmoe_stage1
@@ -25,6 +25,7 @@ TARGET = "gfx942"
 SOURCE = Path(__file__).with_name("gate_kernels.c")
 _OPTIONS = ("-O1", "-O3")
 _ELEMENTS = 192
+_NORMAL = Random(2, "normal", high=4.0)
 _TILES = ((16, 64), (32, 128), (64, 64))
 
 
@@ -53,7 +54,7 @@ def _examples() -> Iterator[Subject]:
     launches = tuple(x for x in load_launches(FP8_GEMM_FOLDER / "launches") if x.name in quick)
     yield Subject("fp8_gemm", "triton", path.read_bytes(), launches)
     path = fmoe_stage1()
-    quick = {"one_token", "ragged", "integers"}
+    quick = {"one_token", "ragged", "integers", "special"}
     launches = tuple(x for x in load_launches(ROOT / "examples" / "fmoe_stage1" / "launches") if x.name in quick)
     yield Subject(path.name, "aiter", path.read_bytes(), launches)
 
@@ -66,19 +67,27 @@ def _compiled() -> Iterator[Subject]:
     for option in _OPTIONS:
         data = compiled(compiler, option)
         for kernel in CodeObject.parse(data, "gate_kernels.c").kernels:
-            launches = tuple(_launch(kernel.name, size) for size in (_ELEMENTS, _ELEMENTS - 29))
+            few = _ELEMENTS - 29
+            launches = (
+                _launch(kernel.name, _ELEMENTS),
+                _launch(kernel.name, few),
+                _launch(kernel.name, few, Zeros(), ", b of zeros"),
+            )
             yield Subject(f"{kernel.name} {option}", "clang", data, launches)
 
 
-def _launch(kernel: str, size: int) -> Launch:
-    """Buffers `a` and `b` of floats and `n` of small integers in, `out` out, and a number of elements."""
+def _launch(kernel: str, size: int, b: Fill = _NORMAL, what: str = "") -> Launch:
+    """Buffers `a` and `b` of floats and `k` of small integers in, `out` out, and a number of elements.
+
+    Where `b` is zero, a sum or a product that begins with something else than it should is not absorbed.
+    """
     inputs: Sequence[tuple[str, str, Any]] = (
         ("a", "float32", Random(1, "normal", high=4.0)),
-        ("b", "float32", Random(2, "normal", high=4.0)),
+        ("b", "float32", b),
         ("k", "int32", Integers(3, 1, 9)),
     )
     return Launch(
-        name=f"{size} elements",
+        name=f"{size} elements{what}",
         kernel=kernel,
         grid=(3, 1, 1),
         block=(64, 1, 1),
@@ -131,10 +140,13 @@ def _tiles() -> Iterator[Subject]:
         for m, n in _TILES:
             path = Path(folder, f"{m}x{n}.hsaco")
             threads, lds = map(int, path.with_suffix(".txt").read_text().split())
-            shape = {"block_m": m, "block_n": n, "threads": threads, "lds": lds}
-            sizes = ({"m": m, "n": n, "k": 128}, {"m": m + 3, "n": n, "k": 384})
-            recipes = [BlockScaledGemm(**size, **shape, seed=4) for size in sizes]
-            launches = tuple(r.launch(f"{size['m']}x{size['k']}") for r, size in zip(recipes, sizes, strict=True))
+            shape: dict[str, Any] = {"block_m": m, "block_n": n, "threads": threads, "lds": lds}
+            recipes = {
+                "tile": BlockScaledGemm(m=m, n=n, k=128, seed=4, **shape),
+                "ragged": BlockScaledGemm(m=m + 3, n=n, k=384, seed=4, **shape),
+                "special": BlockScaledGemm(m=m, n=n, k=256, seed=4, values="special", **shape),
+            }
+            launches = tuple(recipe.launch(name) for name, recipe in recipes.items())
             yield Subject(f"triton {m}x{n}", "triton", path.read_bytes(), launches)
 
 
@@ -155,7 +167,14 @@ def _wheel() -> Iterator[Subject]:
                 except UnsupportedError:
                     continue
                 folders.setdefault(path.parent.name, []).append(
-                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, launches[:2])
+                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, (*launches[:2], *_special(launches[1])))
                 )
         for found in folders.values():
             yield from spread(found, _OF_A_FOLDER)
+
+
+def _special(launch: Launch) -> Iterator[Launch]:
+    """The launch with NaN beside numbers, where its recipe has such values."""
+    recipe = launch.recipe
+    if isinstance(recipe, FmoeStage1) and recipe.scaling == "token":
+        yield replace(recipe, values="special").launch("special")

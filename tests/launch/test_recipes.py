@@ -9,6 +9,8 @@ import pytest
 
 from asmevo.codeobject import CodeObject
 from asmevo.launch import BlockScaledGemm, build_image, load_launches
+from asmevo.launch.recipes import FmoeOneStage, FmoeStage1
+from asmevo.verdict import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -54,6 +56,17 @@ def test_gemm_values_hold_what_they_promise(values):
     if values == "special":
         assert np.isnan(scales).any() and np.isinf(scales).any() and (codes == 0x80).any()
         assert 0.1 < np.mean(np.isnan(recipe.expectations()[0].values)) < 0.9
+
+
+def test_special_values_of_experts_stand_beside_numbers():
+    shape = {"tokens": 48, "experts": 2, "topk": 1, "dim": 128, "inter": 256, "values": "special"}
+    values = FmoeStage1(**shape).expectations()[0].values
+    lost = np.isnan(values[:, 0])
+    assert np.any(lost[:, 1:] & ~lost[:, :-1]) and np.any(lost[1:] & ~lost[:-1])
+    with pytest.raises(InputError, match="no special values"):
+        FmoeStage1(**shape, scaling="block")
+    with pytest.raises(InputError, match="no special values"):
+        FmoeOneStage(**shape, tile_n=128)
 
 
 def test_a_right_result_agrees_and_wrong_ones_do_not(fp8_gemm_bytes):

@@ -13,7 +13,7 @@ from asmevo.launch.fills import FromRecipe
 from asmevo.launch.formats import Array, encode_fp8, fp8_values, ulp_bf16
 from asmevo.launch.recipes.agreement import Expectation
 from asmevo.launch.recipes.base import Recipe
-from asmevo.launch.recipes.numbers import SCALE_BLOCK, fp8_codes
+from asmevo.launch.recipes.numbers import SCALE_BLOCK, fp8_codes, put_special
 from asmevo.launch.values import Buffer, Field, Launch
 from asmevo.verdict import InputError
 
@@ -113,9 +113,7 @@ class BlockScaledGemm(Recipe):
         if self.values == "zero_scales":
             scales[rng.random(shape) < 1 / 3] = 0.0
         if self.values == "special":
-            odd = np.array([np.inf, -np.inf, np.nan, 1e-41, -1e-41, -0.0, 1e30], np.float32)
-            places = rng.permutation(scales.size)[: scales.size // 16]
-            scales.reshape(-1)[places] = np.resize(odd, len(places))
+            put_special(scales, (np.inf, -np.inf, np.nan, 1e-41, -1e-41, -0.0, 1e30), 1 / 16, rng)
         return scales
 
     def expectations(self) -> tuple[Expectation, ...]:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.launch.formats import Array, format_of
-from asmevo.launch.recipes.numbers import DEVIATION, SCALE_BLOCK, normal_codes, small_integers, spread, values_of
+from asmevo.launch.recipes.numbers import (
+    DEVIATION,
+    SCALE_BLOCK,
+    normal_codes,
+    put_special,
+    small_integers,
+    spread,
+    values_of,
+)
 from asmevo.launch.recipes.routing import RoutedRecipe
 from asmevo.launch.recipes.weights import shuffle_weights, unshuffle_weights
 from asmevo.launch.values import RED_ZONE, Buffer
 from asmevo.verdict import InputError
 
 ACTIVATIONS = ("silu", "gelu")
-VALUES = ("normal", "integers")
+VALUES = ("normal", "integers", "special")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +37,8 @@ class GatedExperts(RoutedRecipe):
     and for 128x128 of W (`block`).
     """
 
+    takes_special: ClassVar[bool] = False
+    """Whether the reference is right for NaN and infinities, with scales for tokens."""
     dim: int
     inter: int
     tile_n: int
@@ -41,7 +52,8 @@ class GatedExperts(RoutedRecipe):
     doweight: bool = False
     """The routing weight multiplies gate and up, before the activation."""
     values: str = "normal"
-    """`normal`, or `integers`: every dot product is exact, in any order."""
+    """`normal`; `integers`: every dot product is exact, in any order; `special`, with scales for tokens: an eighth of
+    the scales is NaN, infinite or a zero, so that NaN stands beside numbers in rows and in columns."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,6 +62,8 @@ class GatedExperts(RoutedRecipe):
         self.require("scaling", ("token", "block"))
         self.require("activation", ACTIVATIONS)
         self.require("values", VALUES)
+        if self.values == "special" and not (self.takes_special and self.scaling == "token"):
+            raise InputError(f"{self.name} with {self.scaling} scales has no special values; use other `values`.")
         if self.scaling == "block" and self.inter % SCALE_BLOCK:
             raise InputError(f"{self.name} with block scales needs inter in multiples of 128, not {self.inter}.")
 
@@ -94,20 +108,24 @@ class GatedExperts(RoutedRecipe):
         """Scales with which dot products of this length have a deviation of about 1.5."""
         if self.values == "integers":
             return np.exp2(rng.integers(-4, -1, shape)).astype(np.float32)
-        return (rng.uniform(0.5, 1.5, shape) / DEVIATION[self.dtype] * (2.25 / length) ** 0.25).astype(np.float32)
+        scales = (rng.uniform(0.5, 1.5, shape) / DEVIATION[self.dtype] * (2.25 / length) ** 0.25).astype(np.float32)
+        if self.values == "special":
+            put_special(scales, (np.nan, -0.0, np.inf), 1 / 8, rng)
+        return scales
 
     def gate_up(self, arrays: Mapping[str, Array], expert: int, tokens: Array) -> NDArray[np.float64]:
         """Gate and up before the activation, [len(tokens), 2 inter]."""
         w = values_of(unshuffle_weights(arrays["gu"][expert], self.dim), self.dtype)
         scale = arrays["gu_scale"][expert].astype(np.float64)
-        w *= scale[:, None] if self.scaling == "token" else spread(scale, 2 * self.inter, self.dim)
-        return self.rows_of_x(arrays, tokens) @ w.T
+        if self.scaling == "token":  # scaled behind the sums: an infinite scale of a zero is no NaN
+            sums = values_of(arrays["x"][tokens], self.dtype) @ w.T
+            with np.errstate(invalid="ignore"):
+                return sums * arrays["x_scale"].astype(np.float64)[tokens, None] * scale
+        return self.rows_of_x(arrays, tokens) @ (w * spread(scale, 2 * self.inter, self.dim)).T
 
     def rows_of_x(self, arrays: Mapping[str, Array], tokens: Array) -> NDArray[np.float64]:
-        """What the kernel multiplies for these tokens, scaled, [len(tokens), dim]."""
+        """What the kernel multiplies for these tokens with scales for blocks, scaled, [len(tokens), dim]."""
         x, scale = values_of(arrays["x"][tokens], self.dtype), arrays["x_scale"].astype(np.float64)
-        if self.scaling == "token":
-            return x * scale[tokens, None]
         return x * np.repeat(scale[:, tokens].T, SCALE_BLOCK, axis=1)
 
     def hidden(self, arrays: Mapping[str, Array], expert: int, tokens: Array, slots: Array) -> NDArray[np.float64]:
@@ -115,7 +133,8 @@ class GatedExperts(RoutedRecipe):
         both = self.gate_up(arrays, expert, tokens)
         if self.doweight:
             both *= self.routing_weights()[tokens, slots].astype(np.float64)[:, None]
-        return activated(both[:, : self.inter], self.activation) * both[:, self.inter :]
+        with np.errstate(invalid="ignore", over="ignore"):  # of special values
+            return activated(both[:, : self.inter], self.activation) * both[:, self.inter :]
 
 
 def activated(x: NDArray[np.float64], activation: str) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -26,6 +27,12 @@ def _normal_table(deviation: float) -> NDArray[np.uint8]:
     # Sorted draws of a fixed seed stand for the quantiles: numpy has no inverse of the normal distribution.
     draws = np.sort(np.random.default_rng(20).standard_normal(1 << 16))
     return encode_fp8(np.clip(draws * deviation, -FP8_MAX, FP8_MAX))
+
+
+def put_special(scales: NDArray[np.float32], values: Sequence[float], share: float, rng: np.random.Generator) -> None:
+    """Overwrite a share of the scales, at random places, with values that are no plain numbers."""
+    places = rng.permutation(scales.size)[: int(scales.size * share)]
+    scales.reshape(-1)[places] = np.resize(np.array(values, np.float32), len(places))
 
 
 def normal_codes(rng: np.random.Generator, count: int, dtype: str) -> Array:
