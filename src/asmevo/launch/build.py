@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 
 import numpy as np
@@ -15,12 +16,15 @@ from asmevo.launch.formats import format_of
 from asmevo.launch.hidden import hidden_bytes
 from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate
 from asmevo.launch.values import Buffer, Field, Launch
+from asmevo.launch.window import PAGE, Extent, Piece, pieces_of
 from asmevo.verdict import EnvironmentError_, InputError
 
 POISONS = (0xA5, 0x5A)
 """The two poison bytes: complements, so that no bit is the same under both."""
 _KERNARG_ALIGN = 256
-_PAGE = 4096
+_HOME_ALIGN = 1 << 16
+_APART = 1 << 20
+"""Bytes between the arguments and the first buffer at a fixed address."""
 
 
 def build_image(
@@ -33,14 +37,15 @@ def build_image(
     """Memory before the launch: code, arguments (hidden ones too), filled buffers, poison everywhere else.
 
     `straddle` names a buffer inside of which a multiple of 4 GiB lies, as far as its alignment allows: pointer
-    arithmetic that loses the carry between its halves shows there and nowhere else. Raises `InputError` when the launch
-    does not fit the kernel or a buffer's data does not fit its shape, `EnvironmentError_` when memory does not suffice,
-    `UnsupportedError` for an object of a target whose limits are not known.
+    arithmetic that loses the carry between its halves shows there and nowhere else; a launch with fixed addresses keeps
+    these. Raises `InputError` when the launch does not fit the kernel or a buffer's data does not fit its shape,
+    `EnvironmentError_` when memory does not suffice, `UnsupportedError` for an object of a target whose limits are not
+    known.
     """
     kernel = obj.kernel(launch.kernel) if kernel is None else kernel
     _check_geometry(launch, kernel, limits_of(obj.target).lds)
     layout = _place(launch, obj, kernel, straddle)
-    arguments = _kernarg(launch, kernel, layout.placements)
+    arguments = _kernarg(launch, kernel, layout.addresses)
     fd, data = allocate(layout.size)
     for offset, size in layout.poisoned:
         data[offset : offset + size] = poison
@@ -59,6 +64,7 @@ def build_image(
         poison=poison,
         poisoned=layout.poisoned,
         fd=fd,
+        pieces=layout.pieces,
     )
     image.load(obj)
     return image
@@ -88,6 +94,10 @@ class _Layout:
     placements: tuple[Placement, ...]
     poisoned: tuple[tuple[int, int], ...]
     size: int
+    pieces: tuple[Piece, ...] = ()
+
+    addresses: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What an argument that points to a buffer holds."""
 
 
 def _check_geometry(launch: Launch, kernel: Kernel, lds: int) -> None:
@@ -122,31 +132,64 @@ def _place(launch: Launch, obj: CodeObject, kernel: Kernel, straddle: str | None
     code_space = _code_space(obj)
     kernarg = code_space
     cursor = kernarg + _round_up(max(kernel.kernarg_size, 1), _KERNARG_ALIGN)
-    starts: list[int] = []
+    starts: dict[str, int] = {}
     poisoned: list[tuple[int, int]] = []
     edge = kernarg + kernel.kernarg_size
     for buffer in launch.buffers:
-        start = _round_up(cursor + buffer.red_zone, buffer.align)
+        if buffer.address is not None:
+            continue
+        start = starts[buffer.name] = _round_up(cursor + buffer.red_zone, buffer.align)
         cursor = start + buffer.size + buffer.red_zone
-        starts.append(start)
         if buffer.fill is not None:
             poisoned.append((edge, start - edge))
             edge = start + buffer.size
-    size = _round_up(cursor, _PAGE)
+    home = size = _round_up(cursor, PAGE)
+    fixed = sorted((b for b in launch.buffers if b.address is not None), key=lambda b: b.address or 0)
+    pieces = pieces_of((Extent(b.address or 0, b.size) for b in fixed), home)
+    for buffer in fixed:
+        start = starts[buffer.name] = _offset_of(buffer.address or 0, pieces, home)
+        if buffer.fill is not None:
+            if start < edge:
+                raise InputError(f"The buffer {buffer.name!r} begins inside of another one; give each byte once.")
+            poisoned.append((edge, start - edge))
+            edge = start + buffer.size
+    if pieces:
+        size = pieces[-1].offset + pieces[-1].size
     poisoned.append((edge, size - edge))
-    base = BASE if straddle is None else _base_for(launch, starts, straddle)
+    if pieces:
+        base = _base_below(pieces[0].address, home, launch)
+    else:
+        base = BASE if straddle is None else _base_for(launch, starts, straddle)
     placements = tuple(
-        Placement(b.name, base + start, b.size, b.role, b.red_zone, b.format, b.shape)
-        for b, start in zip(launch.buffers, starts, strict=True)
+        Placement(b.name, base + starts[b.name], b.size, b.role, b.red_zone, b.format, b.shape) for b in launch.buffers
     )
-    return _Layout(base, code_space, base + kernarg, placements, tuple(poisoned), size)
+    addresses = {b.name: base + starts[b.name] if b.address is None else b.address for b in launch.buffers}
+    return _Layout(base, code_space, base + kernarg, placements, tuple(poisoned), size, pieces, addresses)
 
 
-def _base_for(launch: Launch, starts: Sequence[int], straddle: str) -> int:
+def _offset_of(address: int, pieces: Sequence[Piece], home: int) -> int:
+    """Where a fixed address is in the memory file; the end of the rest for a buffer without bytes."""
+    found = bisect_right(pieces, address, key=lambda piece: piece.address)
+    return pieces[found - 1].offset + address - pieces[found - 1].address if found else home
+
+
+def _base_below(lowest: int, home: int, launch: Launch) -> int:
+    """The address of code, arguments and the buffers that lie anywhere: in front of those at fixed addresses."""
+    align = max(_HOME_ALIGN, *(b.align for b in launch.buffers))
+    base = (lowest - home - _APART) // align * align
+    if base <= 0:
+        raise InputError(
+            f"The launch {launch.name!r} has a buffer at 0x{lowest:x}, and code and arguments need {home} bytes in "
+            "front of it; give addresses as a device has them."
+        )
+    return base
+
+
+def _base_for(launch: Launch, starts: Mapping[str, int], straddle: str) -> int:
     """The base that puts a multiple of 4 GiB behind 5/8 of a buffer, where few tiles end, and keeps all alignments."""
     buffer = launch.buffer(straddle)
     align = max(_KERNARG_ALIGN, *(b.align for b in launch.buffers))
-    inside = starts[launch.buffers.index(buffer)] + buffer.size * 5 // 8
+    inside = starts[buffer.name] + buffer.size * 5 // 8
     return BASE + (1 << 32) - inside // align * align
 
 
@@ -167,10 +210,9 @@ def _fill(memory: np.ndarray, buffer: Buffer) -> None:
     memory[:] = np.ascontiguousarray(codes).view(np.uint8)
 
 
-def _kernarg(launch: Launch, kernel: Kernel, placements: Sequence[Placement]) -> bytes:
+def _kernarg(launch: Launch, kernel: Kernel, address: Mapping[str, int]) -> bytes:
     size = kernel.kernarg_size
     segment, taken = bytearray(size), bytearray(size)
-    address = {p.name: p.address for p in placements}
     for item in launch.kernarg:
         offset = _offset(item, launch, kernel)
         data = _field_bytes(item, address)
@@ -209,7 +251,7 @@ def _offset(item: Field, launch: Launch, kernel: Kernel) -> int:
     return found[0]
 
 
-def _field_bytes(item: Field, address: dict[str, int]) -> bytes:
+def _field_bytes(item: Field, address: Mapping[str, int]) -> bytes:
     if item.buffer is not None:
         return (address[item.buffer] + item.byte_offset).to_bytes(8, "little")
     fmt = format_of(item.type_name)

@@ -55,7 +55,7 @@ from asmevo.verdict import InputError
 
 _HEAD = {"name", "kernel", "objective", "weight", "sample"}
 _SPELLED = {"grid", "block", "dynamic_lds", "kernarg", "buffer"}
-_BUFFER = {"name", "role", "dtype", "shape", "size", "fill", "align", "red_zone"}
+_BUFFER = {"name", "role", "dtype", "shape", "size", "fill", "align", "red_zone", "address"}
 
 
 def load_launches(path: Path | str) -> tuple[Launch, ...]:
@@ -160,6 +160,7 @@ def _buffer(data: Mapping[str, Any], folder: Path, where: str) -> Buffer:
     fill = fill_from_json(data["fill"], table.where) if "fill" in table else None
     if isinstance(fill, File):
         fill = replace(fill, folder=str(folder))
+    address = table.integer("address", None)
     return Buffer(
         name=name,
         role=role,
@@ -167,5 +168,6 @@ def _buffer(data: Mapping[str, Any], folder: Path, where: str) -> Buffer:
         shape=table.integers("shape") if "shape" in table else (table.integer("size"),),
         fill=fill,
         align=table.integer("align", 256),
-        red_zone=table.integer("red_zone", RED_ZONE),
+        red_zone=table.integer("red_zone", RED_ZONE if address is None else 0),
+        address=address,
     )

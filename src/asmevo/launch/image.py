@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from asmevo.codeobject import CodeObject
 from asmevo.launch.formats import Array, Format
+from asmevo.launch.scattered import DeviceMemory
+from asmevo.launch.window import Piece
 from asmevo.verdict import EnvironmentError_, InputError
 
 BASE = 0x7E00_0000_0000
@@ -43,6 +45,10 @@ class MemoryImage:
     between its red zones. What is neither code, argument nor filled buffer holds the poison byte, so memory that a
     kernel reads without anyone having written it differs between two poisons. The bytes live in an anonymous memory
     file (`fd`), which another process can map; `data` is a writable view of it, page-aligned.
+
+    Buffers at fixed addresses follow, page by page (`pieces`). Here they have addresses that continue those of the
+    rest, so that an image is one array to whoever compares or copies it; the addresses that code and memory use are
+    those of `on_device`, which a device runs on.
     """
 
     base: int
@@ -57,10 +63,13 @@ class MemoryImage:
     """(offset, size) of every span that was poisoned."""
     fd: int
     """Memory file behind `data`; closed with the image by the garbage collector of `data`."""
+    pieces: tuple[Piece, ...] = ()
+    """Where the pages of buffers at fixed addresses are; none where there are no such buffers."""
+    _seen: list[DeviceMemory] = field(default_factory=list[DeviceMemory], init=False, repr=False)
 
     def facts(self) -> dict[str, Any]:
         """What another process needs besides the descriptor `fd` to see the same memory: `MemoryImage.attach`."""
-        names = [f.name for f in fields(self) if f.name not in ("data", "fd")]
+        names = [f.name for f in fields(self) if f.name not in ("data", "fd", "_seen")]
         return {"bytes": len(self.data), **{name: getattr(self, name) for name in names}}
 
     @classmethod
@@ -73,6 +82,13 @@ class MemoryImage:
     def code_address(self) -> int:
         """What is added to an address of the ELF file to get its device address."""
         return self.base
+
+    @property
+    def on_device(self) -> MemoryImage | DeviceMemory:
+        """The same memory at the addresses that a device uses; the image itself unless it has fixed ones."""
+        if self.pieces and not self._seen:
+            self._seen.append(DeviceMemory.of(self))
+        return self._seen[0] if self._seen else self
 
     @property
     def end(self) -> int:

@@ -16,6 +16,8 @@ from asmevo.verdict import InputError
 ROLES = ("in", "out", "inout", "workspace")
 RED_ZONE = 4096
 """Bytes of poison before and after each buffer unless it says otherwise."""
+ADDRESSES = 1 << 47
+"""End of the addresses that a buffer may be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,9 @@ class Buffer:
     """Byte alignment of the address, a power of two."""
     red_zone: int = RED_ZONE
     """Bytes of poison kept on both sides."""
+    address: int | None = None
+    """Device address that it must have, as one of a captured program, in which other memory may point to it; then it
+    has no red zones, and `align` says nothing. None lets the image choose."""
 
     def __post_init__(self) -> None:
         where = f"The buffer {self.name!r}"
@@ -45,6 +50,10 @@ class Buffer:
             raise InputError(f"{where} has the alignment {self.align}, which is not a power of two.")
         if self.red_zone < 0:
             raise InputError(f"{where} has a negative red zone.")
+        if self.address is not None and not (0 < self.address <= ADDRESSES - self.size and self.red_zone == 0):
+            raise InputError(
+                f"{where} cannot lie at the address {self.address}: that must be inside of 47 bits, with `red_zone` 0."
+            )
         if self.fill is None and self.role in ("in", "inout"):
             raise InputError(f"{where} is an input without a fill; say what it holds, e.g. {{kind = 'zeros'}}.")
 
@@ -221,4 +230,6 @@ def _buffer_json(buffer: Buffer) -> dict[str, Any]:
     }
     if buffer.fill is not None:
         pairs["fill"] = buffer.fill.to_json()
+    if buffer.address is not None:
+        pairs["address"] = buffer.address
     return pairs | {"align": buffer.align, "red_zone": buffer.red_zone}
