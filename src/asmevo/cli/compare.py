@@ -32,10 +32,11 @@ def compare(
 
     Exit code 1 when they differ.
     """
-    first, second, one = read_object(a), read_object(b), the_launch(launch, name)
+    first, second = read_object(a), read_object(b)
+    one = the_launch(launch, name, first)
     k0 = recover(first, one.kernel)
     other = align(k0, recover(second, one.kernel))
-    image, cache = build_image(one, first, k0.kernel), BlockCache()
+    image, cache = build_image(one, first, k0.kernel).on_device, BlockCache()
     chosen = differing_workgroup(k0, other, one, image, cache) if workgroup is None else workgroup
     found = None if chosen is None else lockstep(k0, other, one, image, cache, workgroups=[chosen])
     facts = comparison_facts(one.name, found, chosen)

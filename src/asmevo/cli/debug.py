@@ -33,14 +33,16 @@ def debug(
     """Execute a launch one instruction at a time; stop in front of a line, and show every change of what is watched."""
     if at is None and not watch:
         raise UsageError("Nothing to stop for; give --at LINE or --watch REGISTER.")
-    obj, one = read_object(k0), the_launch(launch, name)
+    obj = read_object(k0)
+    one = the_launch(launch, name, obj)
     program = recover(obj, one.kernel)
     if at is not None:
         program.line(at)
     image = build_image(one, obj, program.kernel)
     image.load(obj)
-    stepper = Stepper(program, one, image, BlockCache(), workgroups=workgroup or None)
-    debugger = Debugger(stepper, image, tuple(Watch.parse(text) for text in watch or ()))
+    memory = image.on_device
+    stepper = Stepper(program, one, memory, BlockCache(), workgroups=workgroup or None)
+    debugger = Debugger(stepper, memory, tuple(Watch.parse(text) for text in watch or ()))
     facts: list[dict[str, Any]] = []
     texts: list[str] = []
     while len(facts) < stops:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from asmevo.cli.parameters import CHIP
 from asmevo.codeobject import CodeObject
+from asmevo.device import is_large, simulator, trimmed
 from asmevo.edit import Edit
 from asmevo.gate import check_certificate, evidence
 from asmevo.launch import Launch, load_launches
@@ -61,14 +63,21 @@ def read_certificate(
     return evidence(table, k0, (path.parent,), given)
 
 
-def read_launches(paths: Sequence[Path]) -> tuple[Launch, ...]:
-    """All launches of the named files and folders, in that order."""
-    return tuple(launch for path in paths for launch in load_launches(path))
+def read_launches(paths: Sequence[Path], obj: CodeObject) -> tuple[Launch, ...]:
+    """All launches of the named files and folders for a kernel of `obj`, in that order.
+
+    Of captures with much memory only what `obj` touches is kept, which is found out by running it.
+    """
+    launches = tuple(launch for path in paths for launch in load_launches(path, obj))
+    if not any(is_large(launch) for launch in launches):
+        return launches
+    with simulator(CHIP) as device:
+        return tuple(trimmed(launch, obj, device) for launch in launches)
 
 
-def the_launch(paths: Sequence[Path], name: str | None) -> Launch:
+def the_launch(paths: Sequence[Path], name: str | None, obj: CodeObject) -> Launch:
     """The one launch of the named files and folders, or the one of this name. Raises `UsageError` unless it is one."""
-    launches = read_launches(paths)
+    launches = read_launches(paths, obj)
     found = [launch for launch in launches if name in (None, launch.name)]
     if len(found) != 1:
         names = ", ".join(launch.name for launch in launches)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from asmevo.cli.inputs import read_file, read_launches
+from asmevo.cli.inputs import read_launches, read_object
 from asmevo.cli.output import emit_summary
 from asmevo.cli.parameters import CHIP, Budget, ChipName, Json, JsonLines, LaunchPaths, ObjectPath, Quiet, Seconds
 from asmevo.cli.progress import watching
@@ -35,7 +35,8 @@ def optimize(
     """
     folder = out or Path("runs") / k0.stem
     settings = Settings(seed=seed).with_budgets(budget, seconds)
-    data, launches = read_file(k0), read_launches(launch)
+    obj = read_object(k0)
+    launches = read_launches(launch, obj)
     with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
-        summary = start(folder, data, launches, device, chip=chip, settings=settings, progress=progress)
+        summary = start(folder, obj.data, launches, device, chip=chip, settings=settings, progress=progress)
     return emit_summary(summary, json or json_lines)

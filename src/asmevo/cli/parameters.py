@@ -14,7 +14,7 @@ LaunchPaths = Annotated[
     Option(
         "--launch",
         "-l",
-        help="Launch file (.toml) or a folder of them; may be given several times.",
+        help="Launch file (.toml), captured dispatch, or a folder of them; may be given several times.",
         show_default=False,
     ),
 ]

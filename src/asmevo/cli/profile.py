@@ -23,7 +23,8 @@ def profile(
     json: Json = False,
 ) -> None:
     """Say where the modelled time of the objective launches goes: hot windows, then every executed instruction."""
-    obj, launches = read_object(k0), objective_of(read_launches(launch))
+    obj = read_object(k0)
+    launches = objective_of(read_launches(launch, obj))
     with SimDevice(chip) as device:
         found = {one.name: device.profile(device.load(obj.data, one.kernel), one) for one in launches}
     facts = {"launches": [{"launch": name} | profile.to_json() for name, profile in found.items()]}

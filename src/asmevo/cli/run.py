@@ -37,7 +37,8 @@ def run(
     Results without a reference have no verdict. Exit code 1 when a result differs from the reference or `--checked`
     finds something, 4 when the kernel does not end as it should, 3 when the device gave no answer.
     """
-    obj, launches = read_object(k0), read_launches(launch)
+    obj = read_object(k0)
+    launches = read_launches(launch, obj)
     limits = RunLimits(seconds=limit, turn=turn, checked=checked, threads=0 if turn is None else 1)
     results: list[dict[str, Any]] = []
     with simulator(CHIP) as device:

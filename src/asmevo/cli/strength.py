@@ -28,7 +28,8 @@ def strength(
 
     Exit code 0 when at least 99.9 % of those that are not equivalent are refused, else 3.
     """
-    obj, launches = read_object(k0), read_launches(launch)
+    obj = read_object(k0)
+    launches = read_launches(launch, obj)
     with IsolatedDevice() as device:
         gate = Gate(obj.data, launches, device, kernel=kernel_of(launches))
         found = measured(gate, faults, _said if sys.stderr.isatty() else lambda _: None)

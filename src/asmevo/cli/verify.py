@@ -32,7 +32,7 @@ def verify(
     Exit code 0 PROVED or TESTED, 1 REFUTED, 3 UNKNOWN. Launches come from `--launch`, from a certificate, or from both.
     """
     old, new = read_object(k0), read_object(candidate)
-    launches, edits = read_launches(launch or []), None
+    launches, edits = read_launches(launch or [], old), None
     if certificate is not None:
         edits, launches = read_certificate(certificate, old, new, launches)
         edits = edits or None  # a certificate of an object that came without edits: lines are matched again

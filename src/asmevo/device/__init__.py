@@ -1,6 +1,7 @@
 """Devices: where code objects run and are timed."""
 
 from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
+from asmevo.device.footprint import is_large, trimmed
 from asmevo.device.isolated import IsolatedDevice, simulator
 from asmevo.device.objective import ObjectiveTime, ObjectiveTimer
 from asmevo.sim import WaveOrder
@@ -19,6 +20,8 @@ __all__ = [
     "Status",
     "Timing",
     "WaveOrder",
+    "is_large",
     "objective_of",
     "simulator",
+    "trimmed",
 ]

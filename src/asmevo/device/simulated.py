@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from asmevo.codeobject import CodeObject
 from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
+from asmevo.device.unmapped import fault_of
 from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image, image_key
 from asmevo.program import Program, recover
@@ -87,19 +88,21 @@ class SimDevice(Device):
         loaded = self._loaded(module)
         limits = limits or RunLimits()
         image.load(loaded.program.source)
+        memory = image.on_device
         done = execute(
             loaded.executable,
             launch,
-            image,
+            memory,
             limits=Limits(limits.instructions_per_wave, quantum=limits.turn or Limits().quantum),
             workgroups=workgroups,
             threads=limits.threads,
             wave_order=wave_order,
-            checking=Checking.of(image) if limits.checked else None,
+            checking=Checking.of(memory) if limits.checked else None,
         )
+        status, fault = fault_of(memory, done)
         return Outcome(
-            status=Status(done.status),
-            fault=done.fault,
+            status=Status(status),
+            fault=fault,
             instructions=done.instructions,
             lines=done.line_counts,
             lines_active=done.lines_active,
@@ -167,10 +170,12 @@ def traced_launch(executable: Executable, launch: Launch, image: MemoryImage, ch
 
     Raises `UnsupportedError` when one of them does not end.
     """
-    done = execute(executable, launch, image, limits=limits, workgroups=traces_needed(launch), trace=True)
-    if Status(done.status) is not Status.DONE:
-        why = done.fault.message if done.fault else ""
-        raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {done.status}. {why}")
+    memory = image.on_device
+    done = execute(executable, launch, memory, limits=limits, workgroups=traces_needed(launch), trace=True)
+    status, fault = fault_of(memory, done)
+    if Status(status) is not Status.DONE:
+        why = fault.message if fault else ""
+        raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {status}. {why}")
     return prepare(executable.program, launch, done.traces, chip)
 
 

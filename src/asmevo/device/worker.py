@@ -33,7 +33,8 @@ def main(arguments: Sequence[str]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a parent that is killed takes its workers along
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        _, most = resource.getrlimit(resource.RLIMIT_AS)  # a window over scattered memory raises the limit by its size
+        resource.setrlimit(resource.RLIMIT_AS, (memory if most < 0 else min(memory, most), most))
     module, name, *extra = target.split(":")
     serve: Callable[..., None] = getattr(importlib.import_module(module), name)
     serve(Connection(descriptor), *extra)

@@ -31,6 +31,7 @@ from asmevo.launch.recipes import (
     for_object,
     recipe_from_json,
 )
+from asmevo.launch.scattered import DeviceMemory
 from asmevo.launch.values import Buffer, Field, Launch
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Comparison",
     "Constant",
     "Data",
+    "DeviceMemory",
     "Expectation",
     "Field",
     "File",

@@ -35,7 +35,8 @@ A launch of a known kernel family names its recipe instead of geometry, argument
     [arguments]
     m = 64
 
-A file with a list has `[[launch]]` tables. A folder is read in the order of its file names.
+A file with a list has `[[launch]]` tables. A folder is read in the order of its file names; it may also be a captured
+dispatch, or hold folders that are.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from asmevo.codeobject import CodeObject
 from asmevo.launch.fills import File, fill_from_json
 from asmevo.launch.recipes import recipe_from_json
 from asmevo.launch.table import Table
@@ -58,25 +60,32 @@ _SPELLED = {"grid", "block", "dynamic_lds", "kernarg", "buffer"}
 _BUFFER = {"name", "role", "dtype", "shape", "size", "fill", "align", "red_zone", "address"}
 
 
-def load_launches(path: Path | str) -> tuple[Launch, ...]:
-    """The launches of a file, or of every `.toml` and `.json` file of a folder.
+def load_launches(path: Path | str, obj: CodeObject | None = None) -> tuple[Launch, ...]:
+    """The launches of a file, of every `.toml` and `.json` file of a folder, or of the captures in it.
 
-    Raises `InputError` when nothing is there, a file does not parse, a key is unknown or of another type, or two
-    launches share a name.
+    `obj` is the object to be launched; captures of other kernels are left out. Raises `InputError` when nothing is
+    there, a file does not parse, a key is unknown or of another type, or two launches share a name.
     """
     path = Path(path)
-    if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in (".toml", ".json"))
-        if not files:
-            raise InputError(f"The folder {path} holds no launch file; put a .toml or .json file there.")
-    else:
-        files = [path]
-    launches = tuple(launch for file in files for launch in _load_file(file))
+    launches = _load_folder(path, obj) if path.is_dir() else _load_file(path)
     names = [launch.name for launch in launches]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{path} has two launches named {name!r}; give each its own name.")
     return launches
+
+
+def _load_folder(path: Path, obj: CodeObject | None) -> tuple[Launch, ...]:
+    from asmevo.launch.capture import captured_launches, is_capture  # it builds on launches itself
+
+    if is_capture(path):
+        return captured_launches(path, obj)
+    files = sorted(p for p in path.iterdir() if p.suffix in (".toml", ".json"))
+    launches = tuple(launch for file in files for launch in _load_file(file))
+    found = (*launches, *captured_launches(path, obj))
+    if not found:
+        raise InputError(f"The folder {path} holds no launch file and no capture; put a .toml or .json file there.")
+    return found
 
 
 def save_launch(launch: Launch, folder: Path | str) -> Path:

@@ -86,6 +86,7 @@ class Window:
             self._at = _map(None, self.size, self._trap, 0, _MAP_NORESERVE)
         except OSError as error:
             os.close(self._trap)
+            _make_room(-self.size)
             raise _refused(self.size, error) from error
         weakref.finalize(self, _release, self._at, self.size, self._trap)
         try:
@@ -119,10 +120,13 @@ class Window:
 
 
 def _make_room(size: int) -> None:
-    """Where the address space of this process is limited, raise the limit: a window takes addresses, not memory."""
+    """Where the address space of this process is limited, raise the limit: a window takes addresses, not memory.
+
+    Twice the size, as checked execution keeps a table of what was stored where. A negative size takes that back.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
-        wanted = soft + 2 * size  # checked execution keeps a table of the same size
+        wanted = max(0, soft + 2 * size)
         resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
 
 
@@ -140,6 +144,7 @@ def _release(at: int, size: int, trap: int) -> None:
     libc = cast(Any, ctypes.CDLL(None))
     libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(size))
     os.close(trap)
+    _make_room(-size)
 
 
 def _refused(size: int, error: OSError) -> EnvironmentError_:
