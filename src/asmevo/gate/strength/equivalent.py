@@ -8,17 +8,24 @@
    paths, and the others prove them.
 3. `redundant nop`: only nops differ, and no pair of instructions is closer than its spacing rule asks, or than K0
    itself puts that pair of classes.
+4. `no NaN`: a test whether one value is NaN, `v_cmp_o_f32 v, v` or `v_cmp_u_f32 v, v`, has in place of one of the two
+   a register that holds no NaN in any lane: the last to write it in the block shifts it right by two bits or more, with
+   the same EXEC.
 
 What is admitted and under none of them has survived.
 """
 
 from __future__ import annotations
 
-from asmevo.edit import apply_all
+import re
+
+from asmevo.edit import Replace, apply_all
 from asmevo.gate.changes import changes
 from asmevo.gate.matching import align
 from asmevo.gate.report import Report
 from asmevo.gate.strength.kind import Edits
+from asmevo.isa import effects
+from asmevo.isa.registers import EXEC, VGPR_BASE
 from asmevo.program import Line, Program, control_kind
 from asmevo.program.fences import FenceAnalysis
 from asmevo.program.hazards import HazardAnalysis, smallest_distances
@@ -26,7 +33,10 @@ from asmevo.program.memory import Fence, fence
 from asmevo.program.waits import WaitAnalysis
 from asmevo.verdict import Verdict
 
-PROVED, WAIT, NOP = "proved", "redundant wait", "redundant nop"
+PROVED, WAIT, NOP, NO_NAN = "proved", "redundant wait", "redundant nop", "no NaN"
+_SELF_TEST = re.compile(r"(v_cmp_[ou]_f32\S* \S+), (v\d+), \2")
+_TEST = re.compile(r"(v_cmp_[ou]_f32\S* \S+), (v\d+), (v\d+)")
+_SHIFT = re.compile(r"v_lshrrev_b32_e(?:32|64) v\d+, ([2-9]|[12]\d|3[01]), v\d+")
 
 
 def equivalence(k0: Program, edits: Edits, report: Report) -> str:
@@ -34,7 +44,7 @@ def equivalence(k0: Program, edits: Edits, report: Report) -> str:
     candidate = align(k0, apply_all(k0, edits))
     touched = _touched(k0, candidate)
     if not touched & {"waitcnt", "nop", "fence"}:
-        return PROVED if report.verdict is Verdict.PROVED else ""
+        return PROVED if report.verdict is Verdict.PROVED else NO_NAN if _tests_no_nan(k0, edits) else ""
     if touched == {"waitcnt"}:
         return WAIT if _nothing_owed(k0, candidate) else ""
     if touched == {"nop"}:
@@ -56,6 +66,25 @@ def _touched(k0: Program, candidate: Program) -> set[str]:
 
 def _is_fence(line: Line) -> bool:
     return fence(line.instruction) is not Fence.NONE
+
+
+def _tests_no_nan(k0: Program, edits: Edits) -> bool:
+    (edit, *others) = edits
+    if others or not isinstance(edit, Replace):
+        return False
+    at = k0.position[edit.line]
+    old, new = _SELF_TEST.fullmatch(k0.lines[at].instruction.text), _TEST.fullmatch(" ".join(edit.text.split()))
+    if not old or not new or old[1] != new[1] or old[2] not in new.groups()[1:]:
+        return False
+    other = int((new[2] if new[3] == old[2] else new[3])[1:])
+    block = k0.blocks[k0.block_of[edit.line]]
+    for line in reversed(k0.lines[block.first : at]):
+        writes = effects(line.instruction).writes
+        if writes & 1 << VGPR_BASE + other:
+            return _SHIFT.fullmatch(line.instruction.text) is not None
+        if writes & EXEC:
+            return False
+    return False
 
 
 def _nothing_owed(k0: Program, candidate: Program) -> bool:
