@@ -58,7 +58,7 @@ KERNEL void hashes(ARGUMENTS) {
   if (i >= n) return;
   u64 h = 1469598103934665603ull;
   for (int c = 0; c < 4; c++) h = (h ^ (u64)(u32)k[(i * 7 + c) % n]) * 1099511628211ull;
-  out[i] = (float)(u32)(h >> 40) + a[i];
+  out[i] = (float)(u32)(h >> 16) + a[i];
 }
 KERNEL void gathers(ARGUMENTS) {
   u32 i = ITEM;

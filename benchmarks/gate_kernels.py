@@ -15,7 +15,7 @@ from typing import Any
 from asmevo.codeobject import CodeObject
 from asmevo.gate.strength import spread
 from asmevo.launch import Buffer, Field, Fill, Integers, Launch, Random, Zeros, load_launches
-from asmevo.launch.recipes import BlockScaledGemm, FmoeStage1, for_object
+from asmevo.launch.recipes import BlockScaledGemm, FmoeStage1, Fp8BlockGemm, Int8Gemm, for_object
 from asmevo.verdict import EnvironmentError_, UnsupportedError
 from benchmarks.generated import clang
 from benchmarks.objects import FP8_GEMM_FOLDER, fmoe_stage1
@@ -174,7 +174,9 @@ def _wheel() -> Iterator[Subject]:
 
 
 def _special(launch: Launch) -> Iterator[Launch]:
-    """The launch with NaN beside numbers, where its recipe has such values."""
+    """The launch with NaN beside numbers and with roundings at their edges, where its recipe has such values."""
     recipe = launch.recipe
     if isinstance(recipe, FmoeStage1) and recipe.scaling == "token":
         yield replace(recipe, values="special").launch("special")
+    if isinstance(recipe, Int8Gemm | Fp8BlockGemm):
+        yield replace(recipe, values="edges").launch("edges")

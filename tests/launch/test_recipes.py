@@ -9,7 +9,8 @@ import pytest
 
 from asmevo.codeobject import CodeObject
 from asmevo.launch import BlockScaledGemm, build_image, load_launches
-from asmevo.launch.recipes import FmoeOneStage, FmoeStage1
+from asmevo.launch.recipes import FmoeOneStage, FmoeStage1, Int8Gemm
+from asmevo.launch.recipes.numbers import EDGES, edges
 from asmevo.verdict import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -67,6 +68,20 @@ def test_special_values_of_experts_stand_beside_numbers():
         FmoeStage1(**shape, scaling="block")
     with pytest.raises(InputError, match="no special values"):
         FmoeOneStage(**shape, tile_n=128)
+
+
+def test_edges_differ_from_column_to_column_and_from_group_to_group():
+    recipe = Int8Gemm(m=3, n=256, k=384, weight_tile=32, values="edges")
+    (expected,) = recipe.expectations()
+    bits = expected.values.astype(np.float32)[0].view(np.uint32)
+    assert np.array_equal(bits, edges(256).view(np.uint32)) and set(bits.tolist()) == set(EDGES)
+    assert np.all(bits[1:16] != bits[:15]) and all(len(set(bits[i::16].tolist())) == len(EDGES) for i in range(16))
+    finite = edges(256)[np.isfinite(edges(256))]
+    up = ((finite.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+    off = ((finite.view(np.uint32) + 0x8001) >> 16).astype(np.uint16)
+    assert 0.3 < np.mean(up != off) < 0.9, "a rounding constant that is off by one shows"
+    with pytest.raises(InputError, match="no values 'odd'"):
+        Int8Gemm(m=3, n=256, k=384, weight_tile=32, values="odd")
 
 
 def test_a_right_result_agrees_and_wrong_ones_do_not(fp8_gemm_bytes):

@@ -14,6 +14,9 @@ DEVIATION = {"fp8": 60.0, "int8": 40.0}
 """Standard deviation of normally distributed codes of a format."""
 SCALE_BLOCK = 128
 """Columns (and rows of a weight) that share a block scale."""
+EDGES = (0x3FC07FFF, 0x7FC00000, 0xBF818000, 0x40FF7FFF)
+"""Bits of float32: right below the middle between two bf16, NaN, in the middle above an odd one, and below the next
+power of two."""
 _LARGEST = {"fp8": FP8_MAX, "int8": 127.0}
 
 
@@ -33,6 +36,16 @@ def put_special(scales: NDArray[np.float32], values: Sequence[float], share: flo
     """Overwrite a share of the scales, at random places, with values that are no plain numbers."""
     places = rng.permutation(scales.size)[: int(scales.size * share)]
     scales.reshape(-1)[places] = np.resize(np.array(values, np.float32), len(places))
+
+
+def edges(count: int) -> NDArray[np.float32]:
+    """Values in which another rounding to bf16 or another test for NaN shows, by column.
+
+    They change from one column to the next and, at the same place of 16 columns, from one group to the next: matrix
+    instructions compute columns in groups of 16.
+    """
+    column = np.arange(count)
+    return np.array(EDGES, np.uint32).view(np.float32)[(column + column // 16) % len(EDGES)]
 
 
 def normal_codes(rng: np.random.Generator, count: int, dtype: str) -> Array:

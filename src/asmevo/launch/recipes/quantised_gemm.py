@@ -18,7 +18,7 @@ from asmevo.launch.fills import Zeros
 from asmevo.launch.formats import Array, decode_bf16, format_of, truncate_bf16
 from asmevo.launch.recipes.agreement import Bounds, Expectation
 from asmevo.launch.recipes.base import Argument, Recipe, slots
-from asmevo.launch.recipes.numbers import DEVIATION, SCALE_BLOCK, normal_codes, spread, values_of
+from asmevo.launch.recipes.numbers import DEVIATION, SCALE_BLOCK, edges, normal_codes, spread, values_of
 from asmevo.launch.recipes.weights import shuffle_weights, unshuffle_weights
 from asmevo.launch.values import Buffer, Launch
 from asmevo.verdict import InputError
@@ -42,6 +42,8 @@ class _QuantisedGemm(Recipe):
     tile_n: int = 128
     weight_tile: int = 16
     """Rows of a tile of the shuffled B: 16, or 32 for older objects."""
+    values: str = "normal"
+    """`normal`; or `edges`: the products are zero, so that results are the bias, which runs over `EDGES`."""
 
     dtype: ClassVar[str]
     exact: ClassVar[float]
@@ -51,6 +53,7 @@ class _QuantisedGemm(Recipe):
 
     def __post_init__(self) -> None:
         self.require_positive("m", "n", "k", "ks", "tile_m", "tile_n")
+        self.require("values", ("normal", "edges"))
         if self.n % self.tile_n or self.k % SCALE_BLOCK or self.ks * SCALE_BLOCK > self.k:
             raise InputError(
                 f"{self.name} cannot do n={self.n}, k={self.k}, ks={self.ks}; n must be a multiple of {self.tile_n} "
@@ -108,6 +111,8 @@ class _QuantisedGemm(Recipe):
         unit = DEVIATION[self.dtype]
         a_scale, b_scale = ((rng.uniform(0.5, 1.5, s) / unit).astype(np.float32) for s in self.scale_shapes())
         bias = rng.standard_normal(self.n).astype(np.float32)
+        if self.values == "edges":
+            a_scale[...], bias = 0.0, edges(self.n)
         return {
             "a": a,
             "b": shuffle_weights(b, self.k, self.weight_tile),
@@ -125,7 +130,7 @@ class _QuantisedGemm(Recipe):
         if self.ks > 1:
             return (self._sliced(a, b, bias),)
         result = a @ b.T + bias
-        tolerance = format_of("bf16").ulp(result) + (self.k + 4) * 2.0**-24 * (np.abs(a) @ np.abs(b).T)
+        tolerance = format_of("bf16").ulp(np.nan_to_num(result)) + (self.k + 4) * 2.0**-24 * (np.abs(a) @ np.abs(b).T)
         wording = f"{100 * self.exact:.3f} % bit-equal, all within one ulp plus float32 accumulation"
         return (Expectation("c", result, tolerance, Bounds(self.exact), truncated=self.truncated, wording=wording),)
 
