@@ -8,6 +8,7 @@ from asmevo.cli.compare import compare
 from asmevo.cli.coverage import coverage
 from asmevo.cli.debug import debug
 from asmevo.cli.inspect import inspect
+from asmevo.cli.install import install
 from asmevo.cli.launches import launches
 from asmevo.cli.optimize import optimize
 from asmevo.cli.profile import profile
@@ -15,8 +16,10 @@ from asmevo.cli.rebuild import rebuild
 from asmevo.cli.recover import recover
 from asmevo.cli.replace import replace
 from asmevo.cli.resume import resume
+from asmevo.cli.rollback import rollback
 from asmevo.cli.run import run
 from asmevo.cli.show import show
+from asmevo.cli.status import status
 from asmevo.cli.strength import strength
 from asmevo.cli.verify import verify
 
@@ -45,5 +48,8 @@ for verb in (
     optimize,
     resume,
     show,
+    install,
+    status,
+    rollback,
 ):
     app.command()(verb)

@@ -52,15 +52,20 @@ def read_certificate(
 
     Raises `InputError` when it is damaged, of other objects, or when a launch has other data now.
     """
+    table = read_table(path)
+    check_certificate(table, k0, candidate)
+    return evidence(table, k0, (path.parent,), given)
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """The plain values of a certificate. Raises `InputError` for a file that holds none."""
     try:
         value = cast("object", json.loads(read_text(path)))
     except ValueError as error:
         raise InputError(f"{path} is not JSON ({error}); give a certificate of `optimize` or `verify`.") from error
     if not isinstance(value, dict):
         raise InputError(f"{path} is not a certificate; give one that `optimize` or `verify` wrote.")
-    table = cast("dict[str, Any]", value)
-    check_certificate(table, k0, candidate)
-    return evidence(table, k0, (path.parent,), given)
+    return cast("dict[str, Any]", value)
 
 
 def read_launches(paths: Sequence[Path], obj: CodeObject) -> tuple[Launch, ...]:

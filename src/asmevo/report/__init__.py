@@ -7,6 +7,7 @@ from asmevo.report.execution import execution_facts, execution_text, require_don
 from asmevo.report.figures import basis_text, gain_text, time_text
 from asmevo.report.objects import coverage_facts, coverage_text, object_facts, object_text, program_facts
 from asmevo.report.oddities import oddities
+from asmevo.report.overlay import installed_text, overlay_text
 from asmevo.report.rebuilt import rebuild_facts, rebuild_text
 from asmevo.report.run import counts_text, run_facts, run_text
 from asmevo.report.stepping import comparison_facts, comparison_text, stop_facts, stop_text
@@ -29,9 +30,11 @@ __all__ = [
     "execution_text",
     "figure",
     "gain_text",
+    "installed_text",
     "object_facts",
     "object_text",
     "oddities",
+    "overlay_text",
     "program_facts",
     "rebuild_facts",
     "rebuild_text",

@@ -14,6 +14,7 @@ class WriterLock:
     """An exclusive advisory lock on a file of the run folder; `EnvironmentError_` when another process holds it."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         with disk(path):
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -21,8 +22,16 @@ class WriterLock:
         except BlockingIOError:
             os.close(self._handle)
             raise EnvironmentError_(
-                f"The run {path.parent} is being written by another process; wait for it, or stop it, and try again."
+                f"{path.parent} is being written by another process; wait for it, or stop it, and try again."
             ) from None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file that is locked is still the one with that name."""
+        try:
+            return os.path.samestat(os.fstat(self._handle), self._path.stat())
+        except FileNotFoundError:
+            return False
 
     def release(self) -> None:
         """Give the lock back; the file stays."""

@@ -6,7 +6,7 @@ the program had for it, since memory may hold pointers. `docs/captures.md` has t
 
 from asmevo.launch.capture.launches import captured_launches, launch_of, relocated
 from asmevo.launch.capture.layout import CODE, DISPATCH, is_capture, occurrences_of
-from asmevo.launch.capture.read import Capture, Region, read_capture
+from asmevo.launch.capture.read import Capture, Region, override_path, read_capture
 from asmevo.launch.capture.write import Extra, write_capture
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "is_capture",
     "launch_of",
     "occurrences_of",
+    "override_path",
     "read_capture",
     "relocated",
     "write_capture",

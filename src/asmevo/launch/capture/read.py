@@ -121,6 +121,19 @@ def read_capture(folder: Path | str) -> Capture:
     )
 
 
+def override_path(folder: Path) -> str:
+    """Where Triton looks for another object of the captured kernel, relative to an override folder.
+
+    Raises `InputError` for a capture that does not say so.
+    """
+    ours = _ours(folder)
+    triton = Table(ours.data.get("triton", {}), f"triton of {ours.where}")
+    path: str | None = triton.text("override", None)
+    if path is None:
+        raise InputError(f"The capture {folder} is not of a Triton kernel; install into a folder that holds K0.")
+    return path
+
+
 def _no_capture(folder: Path) -> InputError | UnsupportedError:
     metadata = _table(folder, METADATA)
     if metadata is not None and "args" in metadata.data:
