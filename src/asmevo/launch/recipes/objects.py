@@ -108,7 +108,7 @@ def _int8_gemm(name: str, kernel: Kernel) -> Iterator[Recipe]:
     m, n = tile_of(name)
     older = any(argument.name == "N" for argument in kernel.args)  # newer ones call it Ndim, or have no names
     if older:
-        common = {"tile_m": m, "tile_n": n, "weight_tile": 32}
+        common: dict[str, Any] = {"tile_m": m, "tile_n": n, "weight_tile": 32}
         sizes = ((1, n, 384, 1), (m + 7, 2 * n, 512, 1), (2 * m, 3 * n, 640, 1))
     else:
         common = {"tile_m": m, "tile_n": n}
