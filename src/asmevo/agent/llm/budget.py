@@ -92,6 +92,11 @@ class Budget:
             self._aside.remove(grant)
             self._add(grant.model, usage, seconds)
 
+    def release(self, grant: Grant) -> None:
+        """Give back what was set aside for a request that was not sent."""
+        with self._lock:
+            self._aside.remove(grant)
+
     def recall(self, model: str, usage: Usage, seconds: float) -> None:
         """Count a request of an earlier process of the run."""
         with self._lock:
@@ -102,6 +107,11 @@ class Budget:
         with self._lock:
             s = self._spent
             self._spent = Spent(s.requests, s.input, s.output, s.money, s.seconds, attempts)
+
+    @property
+    def attempts_left(self) -> int | None:
+        """Candidates that may still be put through the gate; None for no limit."""
+        return None if self._limits.attempts is None else self._limits.attempts - self._spent.attempts
 
     def refusal(self) -> str:
         """Which limit is used, as the end of a sentence; empty when none is."""

@@ -94,16 +94,20 @@ class Limits(_Table):
     seconds: float | None = Field(default=None, ge=0)
     """Seconds spent waiting for replies, summed over all conversations."""
     attempts: int | None = Field(default=200, ge=0)
-    """Candidates of models that are put through the gate."""
+    """Candidates that the gate judges for models, those that were only checked included."""
 
 
 class Habits(_Table):
-    """How conversations go."""
+    """How conversations go, and when there are any."""
 
+    rules: bool = True
+    """The rule strategies search too, and models are asked where those have stalled; else models are alone."""
+    patience: int = Field(default=10, ge=1)
+    """Attempts of the rules without a commit after which models are asked."""
     rounds: int = Field(default=40, ge=1)
     """Most replies in one conversation."""
     attempts: int = Field(default=12, ge=1)
-    """Most candidates of one conversation."""
+    """Most candidates that the gate judges in one conversation."""
     calls: int = Field(default=8, ge=1)
     """Most tool calls of one reply that are run; further ones are told so."""
     mistakes: int = Field(default=5, ge=1)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from asmevo.agent.text import tokens
+
 Json: TypeAlias = dict[str, Any]
 
 
@@ -134,18 +136,22 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Rough number of tokens."""
-        return tokens(json.dumps([message_json(m) for m in self.messages])) + tools_size(self.tools)
-
-
-def tokens(text: str) -> int:
-    """Rough number of tokens of a text: assembly and JSON have about three characters each."""
-    return -(-len(text) // 3)
+        """Rough number of tokens, rather more than fewer."""
+        return sum(map(size, self.messages)) + tools_size(self.tools)
 
 
 def tools_size(tools: Sequence[ToolSpec]) -> int:
     """Rough number of tokens of the tools' descriptions."""
     return sum(tokens(t.name + t.description + json.dumps(t.schema)) for t in tools)
+
+
+def size(message: Message) -> int:
+    """Rough number of tokens of a message."""
+    match message:
+        case Said() | Result():
+            return tokens(message.text)
+        case Reply():
+            return tokens(message.text) + sum(tokens(c.tool + c.arguments) for c in message.calls)
 
 
 def message_json(message: Message) -> Json:

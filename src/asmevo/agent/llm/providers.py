@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from asmevo.agent.llm.answers import Asked, Outcome, Stopped
 from asmevo.agent.llm.config import LlmConfig, ModelConfig
-from asmevo.agent.llm.message import Call, Failure, Message, Reply, Request, Result, Said, Trouble, Usage, tokens
+from asmevo.agent.llm.message import Call, Failure, Message, Reply, Request, Result, Said, Trouble, Usage
+from asmevo.agent.text import tokens
 from asmevo.verdict import EnvironmentError_, UsageError
 
 if TYPE_CHECKING:
