@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from asmevo.cli.inputs import read_launches, read_object
+from asmevo.cli.models import Driver, models_wanted, tell_models
 from asmevo.cli.output import emit_summary
 from asmevo.cli.parameters import CHIP, Budget, ChipName, Json, JsonLines, LaunchPaths, ObjectPath, Quiet, Seconds
 from asmevo.cli.progress import watching
@@ -23,6 +25,13 @@ def optimize(
     seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, Option(help="Run folder; without it runs/<name of K0>.")] = None,
     chip: ChipName = CHIP,
+    llm: Annotated[Path | None, Option(help="Language models to ask: a TOML file, see docs/agent.md.")] = None,
+    model: Annotated[str | None, Option(help="The same for one model, by its name.")] = None,
+    base_url: Annotated[str | None, Option(help="OpenAI-compatible server of --model.")] = None,
+    driver: Annotated[
+        Driver | None, Option(help="Who proposes; `mixed` where models are given: rules, and models where those stall.")
+    ] = None,
+    replay: Annotated[Path | None, Option(help="Run whose models' replies are taken, instead of asking any.")] = None,
     quiet: Quiet = False,
     json_lines: JsonLines = False,
     json: Json = False,
@@ -35,8 +44,16 @@ def optimize(
     """
     folder = out or Path("runs") / k0.stem
     settings = Settings(seed=seed).with_budgets(budget, seconds)
+    models = models_wanted(llm, model, base_url, driver, replay)
     obj = read_object(k0)
     launches = read_launches(launch, obj)
-    with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
-        summary = start(folder, obj.data, launches, device, chip=chip, settings=settings, progress=progress)
+    with (
+        models or nullcontext(),
+        simulator(chip) as device,
+        watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress,
+    ):
+        summary = start(
+            folder, obj.data, launches, device, chip=chip, settings=settings, progress=progress, driver=models
+        )
+        tell_models(models)
     return emit_summary(summary, json or json_lines)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
+from asmevo.agent.llm import Models
+from asmevo.cli.models import tell_models
 from asmevo.cli.output import emit_summary
 from asmevo.cli.parameters import Budget, Json, JsonLines, Quiet, RunFolder, Seconds
 from asmevo.cli.progress import watching
@@ -23,6 +27,12 @@ def resume(
     The budgets are those of the run unless new ones are given; they count what the run has used already.
     """
     chip, settings = run_settings(run, budget, seconds)
-    with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
-        summary = go_on(run, device, settings, progress=progress)
+    models = Models.of_run(run)
+    with (
+        models or nullcontext(),
+        simulator(chip) as device,
+        watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress,
+    ):
+        summary = go_on(run, device, settings, progress=progress, driver=models)
+        tell_models(models)
     return emit_summary(summary, json or json_lines)

@@ -5,8 +5,10 @@ from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Examiner, Progress, Report, Timed, Timer, Update, silent
+from asmevo.search.randomness import stream
 from asmevo.search.result import CERTIFICATE, OBJECT, Certifier, write_result
 from asmevo.search.session import (
+    MakeDriver,
     certifier,
     kernel_of,
     new_run,
@@ -33,6 +35,7 @@ __all__ = [
     "Examiner",
     "Hand",
     "Interrupt",
+    "MakeDriver",
     "Node",
     "Progress",
     "Report",
@@ -55,6 +58,7 @@ __all__ = [
     "run_settings",
     "silent",
     "start",
+    "stream",
     "write_result",
     "write_summary",
 ]

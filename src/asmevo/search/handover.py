@@ -43,6 +43,11 @@ class Driver(Protocol):
         """Attempts without a commit after which the search hands over."""
         ...
 
+    @property
+    def alone(self) -> bool:
+        """Whether the strategies propose nothing and the driver does all."""
+        ...
+
     def turn(self, hand: Hand) -> bool:
         """Take a turn. False when there was nothing to do, and the search is to go on without."""
         ...

@@ -66,6 +66,8 @@ class _Search:
         self._handed = 0
         """Ordinal of the next attempt when the driver had its last turn."""
         self._strategies = strategies_named(self.settings.strategies) if strategies is None else strategies
+        if driver is not None and driver.alone:
+            self._strategies = {}
         self._clock, self._progress = clock, progress
         self._started = clock()
         self._before = 0.0
@@ -134,7 +136,7 @@ class _Search:
         )
         taken = self._driver.turn(hand)
         self._handed = state.next_ordinal
-        if taken:
+        if taken and not hand.stop():  # a turn that was stopped goes on when the run does
             store.event(HANDOVER, state.next_ordinal - 1)
         return taken
 

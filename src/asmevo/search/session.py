@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
 from asmevo.launch import Launch, data_folders, portable, restore
+from asmevo.search.handover import Driver
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Progress, silent
 from asmevo.search.result import Certifier
@@ -24,6 +25,8 @@ from asmevo.strategies import strategies_named
 from asmevo.timing import chip
 from asmevo.verdict import AsmEvoError, UnsupportedError, UsageError
 
+MakeDriver: TypeAlias = Callable[[Path, Sequence[Launch], int], Driver]
+"""Makes the driver of a run from its folder, launches and seed, when the folder is there and nobody else writes it."""
 SUMMARY = "summary.json"
 """What a run found, in its folder: times with their source, chip and clock."""
 
@@ -37,6 +40,7 @@ def start(
     chip: str,
     settings: Settings | None = None,
     progress: Progress = silent,
+    driver: MakeDriver | None = None,
 ) -> RunSummary:
     """Search for a faster candidate of `k0` in a new run folder.
 
@@ -47,7 +51,7 @@ def start(
     fresh = not folder.exists()
     try:
         with new_run(folder, k0, launches, chip, settings) as store:
-            return _search(store, launches, device, settings, progress)
+            return _search(store, launches, device, settings, progress, driver)
     except AsmEvoError:
         if fresh and not _begun(folder):
             shutil.rmtree(folder, ignore_errors=True)
@@ -90,13 +94,20 @@ def _begun(folder: Path) -> bool:
         return False
 
 
-def resume(folder: Path, device: Device, settings: Settings, *, progress: Progress = silent) -> RunSummary:
+def resume(
+    folder: Path,
+    device: Device,
+    settings: Settings,
+    *,
+    progress: Progress = silent,
+    driver: MakeDriver | None = None,
+) -> RunSummary:
     """Go on with an interrupted or killed run; of the settings only the budgets may differ from the run's.
 
     Raises `UsageError` when the tools are not those whose evidence the run holds.
     """
     with open_run(folder) as store:
-        return _search(store, run_launches(store), device, settings, progress)
+        return _search(store, run_launches(store), device, settings, progress, driver)
 
 
 def run_settings(folder: Path, attempts: int | None = None, seconds: float | None = None) -> tuple[str, Settings]:
@@ -142,7 +153,12 @@ def certifier(gate: Gate) -> Certifier:
 
 
 def _search(
-    store: Store, launches: Sequence[Launch], device: Device, settings: Settings, progress: Progress
+    store: Store,
+    launches: Sequence[Launch],
+    device: Device,
+    settings: Settings,
+    progress: Progress,
+    driver: MakeDriver | None,
 ) -> RunSummary:
     kernel = kernel_of(launches)
     gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
@@ -156,6 +172,7 @@ def _search(
         kernel=kernel,
         progress=progress,
         certify=certifier(gate),
+        driver=None if driver is None else driver(store.folder, launches, settings.seed),
     )
     write_summary(summary)
     return summary

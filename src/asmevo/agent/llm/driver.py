@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ from asmevo.agent.llm.compaction import compacted
 from asmevo.agent.llm.config import LlmConfig
 from asmevo.agent.llm.conversation import Brief, Conversation, conversations
 from asmevo.agent.llm.evolution import evolve
-from asmevo.agent.llm.message import Failure, Request, Trouble
-from asmevo.agent.llm.message import Reply as Reply
+from asmevo.agent.llm.message import Failure, Reply, Request, ToolSpec, Trouble, tools_size
 from asmevo.agent.llm.recording import Record, Recording
 from asmevo.agent.llm.task import Stage, chosen_windows, first_messages, summary_of, tool_specs
 from asmevo.agent.llm.variants import Population, Score
@@ -102,10 +102,8 @@ class LlmDriver:
         self._count()
         active = [c for c in self._all if not c.ended] or self._begin(hand)
         if active:
-            try:
+            with contextlib.suppress(Stopped):
                 self._converse(hand, active)
-            except Stopped:
-                pass
         write_atomic(self._folder / SUMMARY, json.dumps(self.report().to_json(), indent=1).encode() + b"\n")
         return bool(active)
 
@@ -176,7 +174,8 @@ class LlmDriver:
         born = max((v.born for v in self._population.made), default=0)
         if len(self._all) - born < self._config.habits.evolve:
             return
-        evolve(self._population, self._scores(), self._all, hand.bench.store.attempts(), self._ask_alone, self._seed)
+        attempts = hand.bench.store.attempts()
+        evolve(self._population, self._scores(), len(self._all), attempts, self._ask_alone, self._seed)
 
     def _ask_alone(self, request: Callable[[str], Request]) -> str:
         """The text of a reply outside of any conversation; empty when there is none."""
@@ -193,7 +192,7 @@ class LlmDriver:
     def _converse(self, hand: Hand, active: list[Conversation]) -> None:
         """Let conversations go on until all have ended: they are asked at the same time and worked on in order."""
         toolbox = _Told(self._toolbox(hand), hand)
-        left = _left(hand, self._budget)
+        left = _left(hand, self._budget, self._all)
         specs = tool_specs(Toolbox.tools)
         while True:
             for conversation in active:
@@ -243,22 +242,20 @@ class LlmDriver:
                 "name and key are right, then run `asmevo resume`."
             )
 
-    def _work(
-        self, conversation: Conversation, toolbox: _Told, hand: Hand, left: Callable[[], int | None]
-    ) -> None:
+    def _work(self, conversation: Conversation, toolbox: _Told, hand: Hand, left: Callable[[], int | None]) -> None:
         """Run the calls that a conversation asked for, on its own base."""
         if conversation.ended or not conversation.pending:
             return
         state, session = hand.bench.state, toolbox.session
+        assert state.best
         session.work_on(conversation.base)
+        before = state.best.microseconds
         try:
-            assert state.best
-            before = state.best.microseconds
             conversation.work(toolbox, self._config.habits, hand.stop, left)
         finally:
-            assert state.best
-            conversation.base, conversation.best = session.base.ordinal, state.best.ordinal
-            conversation.gain = 1.0 - (1.0 - conversation.gain) * state.best.microseconds / before
+            best = state.best
+            conversation.base, conversation.best = session.base.ordinal, best.ordinal
+            conversation.gain = 1.0 - (1.0 - conversation.gain) * best.microseconds / before
             conversation.save()
         self._count()
         allowed = left()
@@ -274,15 +271,16 @@ class LlmDriver:
             gain = f"{100 * (1 - state.best.microseconds / state.k0.microseconds):.2f} %"
             conversation.tell(prompt("rebase").fill(ordinal=state.best.ordinal, gain=gain))
 
-    def _request(self, conversation: Conversation, toolbox: _Told, specs: Sequence[Any]) -> Request:
+    def _request(self, conversation: Conversation, toolbox: _Told, specs: Sequence[ToolSpec]) -> Request:
         """The next request, its history made short enough for the model."""
         model = self._config.model(conversation.brief.model)
-        tools = Request(model.name, (), tuple(specs)).size
-        room = (model.context - model.max_output - tools) // (_HALF if conversation.squeezed else 1)
+        room = model.context - model.max_output - tools_size(specs)
+        if conversation.squeezed:
+            room //= _HALF
         messages = compacted(conversation.messages, room, lambda: summary_of(conversation, toolbox))
-        if len(messages) != len(conversation.messages):
+        if messages != tuple(conversation.messages):
             conversation.shorten(messages)
-        return Request(model.name, tuple(messages), tuple(specs))
+        return Request(model.name, messages, tuple(specs))
 
 
 class _Told:

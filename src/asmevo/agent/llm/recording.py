@@ -27,6 +27,11 @@ class Record:
         self._folder = folder / _REPLIES
         self._numbers = Counter(path.stem.rpartition("-")[0] for path in self._folder.glob("*.json"))
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The requests that were made."""
+        return frozenset(self._numbers)
+
     def count(self, key: str) -> int:
         """How many outcomes of this request there are."""
         return self._numbers[key]
@@ -72,20 +77,20 @@ class Recording:
 class Replay:
     """Answers from the record of another run: no network, no key and no library is needed.
 
-    A request that was not made in that run has no answer: `ask` raises `InputError` that says so. Wrapped in a
-    `Recording` it makes a run that can be replayed and resumed itself; `done` is that run's record.
+    A request that was not made in that run has no answer: `ask` raises `InputError` that says so. What the run that
+    replays has had answered already, in earlier processes, is in its own record, `done`.
     """
 
     def __init__(self, source: Record, done: Record) -> None:
-        self._source, self._done = source, done
+        self._source = source
+        self._numbers = Counter({key: done.count(key) for key in done.keys})
 
     def ask(self, asked: Sequence[Asked]) -> list[Outcome]:
-        now: Counter[str] = Counter()
         outcomes: list[Outcome] = []
         for one in asked:
             key = one.request.key
-            number = self._done.count(key) + now[key]
-            now[key] += 1
+            number = self._numbers[key]
+            self._numbers[key] += 1
             outcome = self._source.read(key, number)
             if outcome is None:
                 raise InputError(

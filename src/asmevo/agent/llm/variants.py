@@ -65,7 +65,7 @@ class Population:
             return cls(folder)
         try:
             values: list[dict[str, Any]] = json.loads(path.read_text())
-            made = [Variant(**v | {"parents": tuple(v["parents"])}) for v in values]
+            made = [Variant(v["id"], v["text"], tuple(v["parents"]), v["how"], v["born"]) for v in values]
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise InputError(f"{path} is damaged ({error}); remove it to begin with the base variants.") from error
         return cls(folder, made)
