@@ -56,7 +56,7 @@ def changed_outside(before: Program, after: Program, view: View) -> Iterator[str
     behind = 0
     for low, high in _outside(before, view):
         lines = before.lines[low:high]
-        begin = after.position.get(lines[0].id, -1)
+        begin = after.position.get(lines[0].id, -1) if low else 0  # nothing comes in front of the first line
         if begin >= behind and after.lines[begin : begin + len(lines)] == lines:
             behind = begin + len(lines)
             continue

@@ -184,7 +184,8 @@ class Conversation:
         self.judged += answer.kind in _JUDGED
         self.vain = self.vain + 1 if answer.kind in _VAIN else 0
         if self.vain >= habits.mistakes:
-            self.ended = f"{habits.mistakes} calls in a row achieved nothing; the last: {clean(answer.text, SAID)}"
+            said = answer.text.strip().rpartition("\n")[2]  # in front of it is what the answer is about
+            self.ended = f"{habits.mistakes} calls in a row achieved nothing; the last: {clean(said, SAID)}"
         self.save()
 
     # in the run folder

@@ -147,6 +147,12 @@ class LlmDriver:
             model = rng.choices(models, [m.weight for m in models])[0]
             variant = self._population.choose(self._scores(), rng)
             messages, used = first_messages(stage, window, variant.text, habits.attempts)
+            request = Request(model.name, messages, tool_specs(Toolbox.tools))
+            grant = self._budget.grant(model.name, request.size, model.max_output)
+            if isinstance(grant, str):
+                self._refusal = grant
+                return begun
+            self._budget.release(grant)
             ordinal = hand.bench.state.next_ordinal
             brief = Brief(number, island, window["window"], model.name, variant.id, used, ordinal)
             base = toolbox.session.base.ordinal
@@ -271,7 +277,7 @@ class LlmDriver:
             gain = f"{100 * (1 - state.best.microseconds / state.k0.microseconds):.2f} %"
             conversation.tell(prompt("rebase").fill(ordinal=state.best.ordinal, gain=gain))
 
-    def _request(self, conversation: Conversation, toolbox: _Told, specs: Sequence[ToolSpec]) -> Request:
+    def _request(self, conversation: Conversation, toolbox: _Told, specs: tuple[ToolSpec, ...]) -> Request:
         """The next request, its history made short enough for the model."""
         model = self._config.model(conversation.brief.model)
         room = model.context - model.max_output - tools_size(specs)
@@ -280,7 +286,7 @@ class LlmDriver:
         messages = compacted(conversation.messages, room, lambda: summary_of(conversation, toolbox))
         if messages != tuple(conversation.messages):
             conversation.shorten(messages)
-        return Request(model.name, messages, tuple(specs))
+        return Request(model.name, messages, specs)
 
 
 class _Told:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeAlias
 
 from asmevo.agent.text import tokens
@@ -140,7 +141,8 @@ class Request:
         return sum(map(size, self.messages)) + tools_size(self.tools)
 
 
-def tools_size(tools: Sequence[ToolSpec]) -> int:
+@cache
+def tools_size(tools: tuple[ToolSpec, ...]) -> int:
     """Rough number of tokens of the tools' descriptions."""
     return sum(tokens(t.name + t.description + json.dumps(t.schema)) for t in tools)
 

@@ -214,6 +214,7 @@ def _reply(response: ModelResponse, request: Request) -> Outcome:
     usage = Usage(response.usage.input_tokens, response.usage.output_tokens)
     if not usage.total:  # a server that does not count must not be free
         usage = Usage(request.size, tokens("".join([*texts, *(c.arguments for c in calls)])))
+    response = replace(response, provider_url=None)  # the address is no part of what was said
     raw = cast("list[dict[str, Any]]", ModelMessagesTypeAdapter.dump_python([response], mode="json"))[0]
     return Reply("\n".join(texts), tuple(calls), usage, response.finish_reason == "length", raw=raw)
 
