@@ -66,8 +66,17 @@ def test_special_values_of_experts_stand_beside_numbers():
     assert np.any(lost[:, 1:] & ~lost[:, :-1]) and np.any(lost[1:] & ~lost[:-1])
     with pytest.raises(InputError, match="no special values"):
         FmoeStage1(**shape, scaling="block")
+    with pytest.raises(InputError, match="no edges values"):
+        FmoeStage1(**shape | {"values": "edges"}, doweight=True)
     with pytest.raises(InputError, match="no special values"):
         FmoeOneStage(**shape, tile_n=128)
+
+
+@pytest.mark.parametrize("dtype", ["fp8", "int8"])
+def test_edges_of_experts_are_reached_exactly(dtype):
+    recipe = FmoeStage1(tokens=5, experts=2, topk=1, dim=384, inter=256, dtype=dtype, values="edges")
+    rows = recipe.expectations()[0].values[:, 0].astype(np.float32)
+    assert np.array_equal(rows.view(np.uint32), np.broadcast_to(edges(256).view(np.uint32), rows.shape))
 
 
 def test_edges_differ_from_column_to_column_and_from_group_to_group():

@@ -13,6 +13,7 @@ from asmevo.launch.formats import Array, format_of
 from asmevo.launch.recipes.numbers import (
     DEVIATION,
     SCALE_BLOCK,
+    edges,
     normal_codes,
     put_special,
     small_integers,
@@ -25,7 +26,8 @@ from asmevo.launch.values import RED_ZONE, Buffer
 from asmevo.verdict import InputError
 
 ACTIVATIONS = ("silu", "gelu")
-VALUES = ("normal", "integers", "special")
+VALUES = ("normal", "integers", "special", "edges")
+_ODD = ("special", "edges")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,8 @@ class GatedExperts(RoutedRecipe):
     """The routing weight multiplies gate and up, before the activation."""
     values: str = "normal"
     """`normal`; `integers`: every dot product is exact, in any order; `special`, with scales for tokens: an eighth of
-    the scales is NaN, infinite or a zero, so that NaN stands beside numbers in rows and in columns."""
+    the scales is NaN, infinite or a zero, so that NaN stands beside numbers in rows and in columns; `edges`, as well:
+    every row of h runs over `numbers.EDGES`, exactly."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,8 +65,10 @@ class GatedExperts(RoutedRecipe):
         self.require("scaling", ("token", "block"))
         self.require("activation", ACTIVATIONS)
         self.require("values", VALUES)
-        if self.values == "special" and not (self.takes_special and self.scaling == "token"):
-            raise InputError(f"{self.name} with {self.scaling} scales has no special values; use other `values`.")
+        if self.values in _ODD and not (self.takes_special and self.scaling == "token"):
+            raise InputError(f"{self.name} with {self.scaling} scales has no {self.values} values; use others.")
+        if self.values == "edges" and self.doweight:
+            raise InputError(f"{self.name} with doweight has no edges values; use others.")
         if self.scaling == "block" and self.inter % SCALE_BLOCK:
             raise InputError(f"{self.name} with block scales needs inter in multiples of 128, not {self.inter}.")
 
@@ -90,6 +95,8 @@ class GatedExperts(RoutedRecipe):
 
     def gate_up_inputs(self) -> dict[str, Array]:
         """Codes of the operands, W shuffled."""
+        if self.values == "edges":
+            return self._at_edges()
         rng = np.random.default_rng((self.seed, self.dim, self.inter, self.tokens))
         shapes = self.gate_up_shapes()
         return {
@@ -97,6 +104,20 @@ class GatedExperts(RoutedRecipe):
             "gu": shuffle_weights(self.codes(rng, shapes["gu"][1]), self.dim),
             "x_scale": self.scales(rng, shapes["x_scale"][1], self.dim),
             "gu_scale": self.scales(rng, shapes["gu_scale"][1], self.dim),
+        }
+
+    def _at_edges(self) -> dict[str, Array]:
+        """128 products of one in every sum: gates are 128, as after an activation, and 128 times up is an edge."""
+        shapes = self.gate_up_shapes()
+        (zero, one) = format_of(self.dtype).encode(np.array([0.0, 1.0]))
+        x, gu = (np.full(shapes[key][1], zero) for key in ("x", "gu"))
+        x[:, :128], gu[:, :, :128] = one, one
+        scales = np.concatenate([np.ones(self.inter, np.float32), edges(self.inter) * np.float32(2.0**-14)])
+        return {
+            "x": x,
+            "gu": shuffle_weights(gu, self.dim),
+            "x_scale": np.ones(self.tokens, np.float32),
+            "gu_scale": np.broadcast_to(scales, shapes["gu_scale"][1]).copy(),
         }
 
     def codes(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
