@@ -5,8 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from asmevo.agent import AgentSession, Toolbox
+from asmevo.device import Device
+from asmevo.launch import load_launches
 from asmevo.search import Settings, State, Workbench
-from tests.search.fakes_search import FakeGate, FakeTimer, new_store
+from tests.search.fakes_search import K0, FakeGate, FakeTimer, new_store
+
+LAUNCH = """
+name = "{name}"
+recipe = "triton.block_scaled_gemm"
+objective = {objective}
+
+[arguments]
+m = 64
+n = 128
+k = {k}
+seed = 2
+"""
 
 
 def fake_toolbox(folder: Path, *, lenient: bool = False) -> Toolbox:
@@ -17,3 +31,19 @@ def fake_toolbox(folder: Path, *, lenient: bool = False) -> Toolbox:
     bench = Workbench(store, gate, FakeTimer(gate), State(settings), clock=lambda: 0.0)
     bench.require_k0()
     return Toolbox(AgentSession(bench, gate, (), clock=lambda: 0.0))
+
+
+def launch_folder(folder: Path) -> Path:
+    """Two launches of one workgroup: a short one, and one that goes through the loop often enough for it to be hot."""
+    launches = folder / "launches"
+    launches.mkdir(exist_ok=True)
+    for name, k in (("short", 256), ("long", 1024)):
+        text = LAUNCH.format(name=name, k=k, objective=str(name == "long").lower())
+        (launches / f"{name}.toml").write_text(text)
+    return launches
+
+
+def real_session(folder: Path, device: Device) -> AgentSession:
+    """A new run on the real gate in `folder`/run."""
+    launches = load_launches(launch_folder(folder))
+    return AgentSession.start(folder / "run", K0.read_bytes(), launches, device, driver="test")

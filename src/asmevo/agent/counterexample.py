@@ -66,8 +66,12 @@ def _find(k0: bytes, candidate: bytes, launch: Launch, kernel: str | None) -> Co
     program = recover(obj, launch.kernel or kernel)
     other = align(program, recover(CodeObject.parse(candidate, "the candidate"), program.kernel.name))
     image, cache = build_image(launch, obj, program.kernel), BlockCache()
-    workgroup = differing_workgroup(program, other, launch, image, cache)
-    if workgroup is None:
-        return "in program order both leave the same memory, so the difference lies in when things happen."
-    found = lockstep(program, other, launch, image, cache, workgroups=[workgroup])
-    return Counterexample(launch.name, workgroup, found.first, found.first_store)
+    sampled = launch.sampled()
+    if sampled is None:
+        first = differing_workgroup(program, other, launch, image, cache)
+        sampled = () if first is None else (first,)
+    for workgroup in sampled:
+        found = lockstep(program, other, launch, image, cache, workgroups=[workgroup])
+        if found.first or found.status_a != found.status_b:
+            return Counterexample(launch.name, workgroup, found.first, found.first_store)
+    return "in program order both do the same, so the difference lies in when things happen."

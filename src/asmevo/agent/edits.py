@@ -69,6 +69,8 @@ def changed_outside(before: Program, after: Program, view: View) -> Iterator[str
             elif _key(after.lines[place]) != _key(line):
                 yield f"Line {line.id}, `{line.instruction}`, is changed"
         behind = max(behind, begin + len(lines))
+    if behind < len(after.lines) and view.ends[1] < len(before.lines):
+        yield f"Something is put behind line {before.lines[-1].id}, the last one"
 
 
 def _outside(program: Program, view: View) -> Iterator[tuple[int, int]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from asmevo.agent.proposals import PROPOSAL, Proposed, proposals_of
+from asmevo.agent.watched import Busy, WatchedGate, WatchedTimer
 from asmevo.device import Device, ObjectiveTimer, objective_of
 from asmevo.device.simulated import SimDevice
 from asmevo.edit import Edit, from_json
@@ -23,7 +23,6 @@ from asmevo.search import (
     Certifier,
     Examiner,
     Node,
-    Report,
     RunSummary,
     Settings,
     State,
@@ -46,8 +45,6 @@ DRIVER = "agent"
 """Strategy name of attempts whose driver has no name of its own."""
 NOTE, CHECK, START, RESUME, STOP = "note", "check", "start", "resume", "stop"
 """Kinds of the events that a session keeps in the store, besides `PROPOSAL`."""
-_REPORTS = 8
-"""Reports of the gate that are remembered, so that a candidate which was only checked is not examined twice."""
 
 
 class AgentSession:
@@ -67,14 +64,17 @@ class AgentSession:
         driver: str = DRIVER,
         certify: Certifier | None = None,
         clock: Callable[[], float] = time.monotonic,
+        busy: Busy | None = None,
     ) -> None:
         """`bench` knows all stored attempts already (see `Workbench.replay`) and has K0 admitted."""
         self.bench, self.launches, self.driver = bench, tuple(launches), driver
         self.store, self.state, self.k0 = bench.store, bench.state, bench.k0
         self.chip = chip(self.store.run.chip)
         self.proposals: dict[int, Proposed] = proposals_of(self.store.events())
+        self.busy = busy or Busy()
         self._gate, self._certify, self._clock = gate, certify, clock
         self._began = clock()
+        self._written = -1
         self._before = sum(attempt.seconds for attempt in self.store.attempts())
         best = self.state.best
         assert best, "K0 was admitted"
@@ -148,17 +148,19 @@ class AgentSession:
         kernel = kernel_of(launches)
         gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
         gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
-        remembering = _Remembering(gate)
-        timer = ObjectiveTimer(device, launches, kernel=kernel)
+        busy = Busy()
+        remembering = WatchedGate(gate, busy)
+        timer = WatchedTimer(ObjectiveTimer(device, launches, kernel=kernel), busy)
         bench = Workbench(store, remembering, timer, State(settings), clock, kernel)
         known = bench.replay()
         bench.require_k0()
-        session = cls(bench, remembering, launches, driver=driver, certify=certifier(gate), clock=clock)
+        session = cls(bench, remembering, launches, driver=driver, certify=certifier(gate), clock=clock, busy=busy)
         store.event(RESUME if known else START, session.state.next_ordinal, {"driver": driver})
         return session
 
     def close(self) -> None:
         """Give up the store. The device is the caller's."""
+        self._profiler.close()
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -212,10 +214,13 @@ class AgentSession:
 
     def _profiled(self) -> Profile | None:
         data, kernel = self.bench.object(self.base.ordinal), kernel_of(self.launches)
-        with SimDevice(self.chip.name) as device:
-            module = device.load(data, kernel)
-            found = [(one, device.profile(module, one)) for one in objective_of(self.launches)]
+        module = self._profiler.load(data, kernel)
+        found = [(one, self._profiler.profile(module, one)) for one in objective_of(self.launches)]
         return max(found, key=lambda f: f[0].weight * f[1].estimate.microseconds, default=(None, None))[1]
+
+    @cached_property
+    def _profiler(self) -> SimDevice:
+        return SimDevice(self.chip.name)
 
     # candidates
 
@@ -285,6 +290,11 @@ class AgentSession:
 
     # the end
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the best of this moment is what this session last wrote, or is K0."""
+        return self.state.best is None or self.state.best.ordinal in (0, self._written)
+
     def finish(self, reason: str) -> RunSummary:
         """Write the best candidate with its certificate, and the summary, into the run folder. May be called again."""
         best = self.state.best
@@ -293,26 +303,5 @@ class AgentSession:
         summary = write_result(self.bench, best, reason, False, seconds, self._certify)
         self.store.event(STOP, self.state.next_ordinal - 1, {"reason": reason, "result": best.ordinal})
         write_summary(summary)
+        self._written = best.ordinal
         return summary
-
-
-class _Remembering:
-    """A gate that remembers its last reports: the same bytes with the same edits get the same verdict anyway."""
-
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
-        self._reports: OrderedDict[tuple[bytes, str], Report] = OrderedDict()
-
-    def examine(self, candidate: bytes, k0: Program, edits: Sequence[Edit]) -> Report:
-        key = (candidate, repr([edit.to_json() for edit in edits]))
-        report = self._reports.get(key)
-        if report is None:
-            report = self._reports[key] = self._gate.examine(candidate, k0, edits)
-            while len(self._reports) > _REPORTS:
-                self._reports.popitem(last=False)
-        return report
-
-
-def edits_json(edits: Sequence[Edit]) -> tuple[dict[str, Any], ...]:
-    """Edits as the store keeps them."""
-    return tuple(edit.to_json() for edit in edits)

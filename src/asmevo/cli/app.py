@@ -10,6 +10,7 @@ from asmevo.cli.debug import debug
 from asmevo.cli.inspect import inspect
 from asmevo.cli.install import install
 from asmevo.cli.launches import launches
+from asmevo.cli.mcp import mcp
 from asmevo.cli.optimize import optimize
 from asmevo.cli.profile import profile
 from asmevo.cli.rebuild import rebuild
@@ -51,5 +52,6 @@ for verb in (
     install,
     status,
     rollback,
+    mcp,
 ):
     app.command()(verb)

@@ -10,7 +10,7 @@ from pydantic import Field
 from asmevo.agent.answer import Answer, Kind
 from asmevo.agent.proposals import Proposed
 from asmevo.agent.session import AgentSession
-from asmevo.agent.tools.tool import Parameters, Tool, tool
+from asmevo.agent.tools.tool import Nothing, Parameters, Tool, tool
 from asmevo.report import gain_text, time_text
 from asmevo.search import Built
 from asmevo.store import Attempt
@@ -133,4 +133,25 @@ def reason(checks: Sequence[Mapping[str, Any]]) -> str:
     return " ".join([f"Refused by the {check['name']} check:", *(told or ["no finding was given."]), *more])
 
 
-EXAMINE_TOOLS: tuple[Tool, ...] = (check, evaluate)
+@tool(Nothing, examines=True)
+def write_result(session: AgentSession, values: Nothing) -> Answer:
+    """Write the best candidate so far into the run folder, with its certificate, after the gate has examined it once
+    more. May be done at any time and again."""
+    summary = session.finish("written on demand")
+    written = sorted(path.name for path in summary.files.values())
+    data = {
+        "attempt": summary.best_ordinal,
+        "verdict": summary.verdict.value,
+        "k0_us": summary.k0_microseconds,
+        "best_us": summary.best_microseconds,
+        "files": written,
+    }
+    if not summary.files:
+        return Answer("Nothing was written: no admitted candidate is faster than the original.", data)
+    gain = gain_text(summary.k0_microseconds, summary.best_microseconds)
+    time = time_text(summary.best_microseconds, summary.source)
+    text = f"{' and '.join(written)} are in the run folder: attempt {summary.best_ordinal}, "
+    return Answer(f"{text}{summary.verdict.value}, {time}, {gain} against the original.", data)
+
+
+EXAMINE_TOOLS: tuple[Tool, ...] = (check, evaluate, write_result)

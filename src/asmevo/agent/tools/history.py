@@ -26,6 +26,8 @@ NOTE, DIFF = 200, 3_000
 """Most characters of a note and of a diff that are shown."""
 TOLD = ("producer", "registers", "counter", "needed", "distance", "required", "launch", "wave_order", "earlier")
 """Facts of findings that are told when they are there."""
+FINDINGS = 12
+"""Findings of a refusal whose facts are told."""
 COMMITS = 30
 """Commits that are shown, the last ones."""
 
@@ -98,7 +100,7 @@ def explain(session: AgentSession, values: Which) -> Answer:
     check = refusing(attempt.checks)
     findings: list[Mapping[str, Any]] = [] if check is None else list(check["findings"])
     out = [f"attempt {_head(attempt)}: {attempt.note[:NOTE]}", outcome(attempt)]
-    for finding in findings:
+    for finding in findings[:FINDINGS]:
         if details := _details(finding["facts"]):
             out.append(f"[{finding['rule']}] {details}")
     data: dict[str, Any] = {"verdict": attempt.verdict.value, "check": check, "counterexample": None}

@@ -23,7 +23,7 @@ from asmevo.search.randomness import stream
 from asmevo.strategies import STRATEGIES, Context, Proposal
 from asmevo.verdict import UsageError
 
-DIFF = 4_000
+DIFF = 3_000
 """Most characters of a diff that is shown."""
 LOOK = 40
 """Proposals of a strategy that are looked at for one that is new."""
@@ -145,6 +145,8 @@ def _kept(session: AgentSession, view: View, proposed: Proposed, program: Progra
     number = session.propose(proposed)
     change = diff(program, built.program)
     shown = change if len(change) <= DIFF else change[:DIFF] + "\n[cut]"
+    if proposed.strategy:  # long, and nobody has to check it
+        shown = proposed.note
     text = f"Proposal {number} for {view.id} on attempt {proposed.base}, {len(proposed.edits)} edits:\n{shown}"
     data = {"proposal": number, "base": proposed.base, "edits": list(proposed.edits), "diff": change}
     if then == "nothing":
