@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from timing_kit import FakeTrace, launch_of, loop, runs_of, timed, traces_of
 
 from asmevo.timing import CAUSES, Chip, Estimate, chip, estimate, plan, traces_needed
-from asmevo.timing.plan import busiest
+from asmevo.timing.traces import collect
 from asmevo.verdict import InputError, UnsupportedError
 from programs import program_from_text
 
@@ -132,10 +132,25 @@ def test_occupancy_and_its_limiter() -> None:
 
 
 def test_workgroups_go_round_the_chip(mi300x: Chip) -> None:
-    assert [busiest(launch_of(n), mi300x) for n in (1, 304, 305, 608, 609)] == [1, 1, 2, 2, 3]
+    program = program_from_text("s_endpgm", lds_size=0)
+    alike = collect(program, traces_of(program))
+    sizes = (1, 304, 305, 608, 609)
+    assert [plan.plan(alike, launch_of(n), 1, mi300x).workgroups for n in sizes] == [1, 1, 2, 2, 3]
     assert traces_needed(launch_of(1)) == (0,)
     assert traces_needed(launch_of(8)) == (1, 3, 5, 7)
     assert traces_needed(launch_of(1000), count=2) == (250, 750)
+
+
+def test_workgroups_that_leave_at_once_make_room(mi300x: Chip) -> None:
+    """The first third of a grid works; a compute unit that got one of these does not get as many of the others."""
+    body = "v_exp_f32_e32 v1, v2\n" * 2000
+    program = program_from_text(f"s_cbranch_scc1 out\n{body}out:\ns_endpgm", lds_size=0)
+    whole, short = runs_of(program), np.array([[0, 1], [2001, 2002]], np.int32)
+    traces = [FakeTrace(g, w, whole if g < 304 else short) for g in range(4, 912, 8) for w in range(4)]
+    samples = collect(program, traces)
+    busy = plan.plan(samples, launch_of(912), 1, mi300x)
+    assert busy.workgroups == len(busy.samples) == 1
+    assert estimate(program, launch_of(912), traces, mi300x).lines.count[1] == 4
 
 
 def test_rounds_that_are_not_replayed_follow_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:

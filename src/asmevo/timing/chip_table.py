@@ -9,6 +9,7 @@ CACHE = MrRoy09/AMD-CDNA3-CacheBenchmarking (s_memtime around one access).
 HIPNOTES = tingqli/pyhip notes, measured on MI308X at 1.8 to 1.85 GHz: docs/mem_latency.md, docs/mfma-valu-coissue.md,
 docs/vm_cnt.md, tools/vmem-fifo.md, tools/vmem-bandwidth.md, tools/gpu-frequency-probe.md and its table of LDS and L1
 bandwidth by active SIMDs.
+FIT = fitted to times that AMD measured on MI308X (two thirds of the objects; `python -m benchmarks.timing --fit`).
 CLRX = CLRX-mirror GcnTimings (GCN, older than CDNA).
 """
 
@@ -34,6 +35,7 @@ COMPUTE_UNIT = (
     P("lds_latency", 48, "clk", "HIPNOTES: b32 52, b128 64 clk including 4 and 16 on the port", 44, 64),
     P("lds_queue_clk", 64, "clk", "chosen so that 47 of 48 LDS bandwidth cells of HIPNOTES come within 15 %", 32, 128),
     P("l1_bytes_per_clk", 64, "B/clk/CU", "ROCM; HIPNOTES"),
+    P("lds_dma_clk", 12, "clk", "fitted (FIT): a dword load into LDS takes as long as one of 12 B a lane", 4, 24),
     P("vmem_queue_clk", 160, "clk", "HIPNOTES: 16 dwordx4 loads issue fast, then one in 16 clk; stores never", 64, 192),
     P("vmem_inflight_bytes", 51200, "B", "HIPNOTES: long issue stalls from about load 50 of 1 KiB", 32768, 65536),
     P("barrier_clk", 16, "clk", "assumed", 4, 40),
@@ -46,6 +48,8 @@ MI300X_CHIP = (
     P("xcds", 8, "dies", "ROCM"),
     P("cus_per_xcd", 38, "CUs", "ROCM"),
     P("clock_ghz", 2.1, "GHz", "ROCM: maximum engine clock; MFMA-heavy kernels run below it", 1.2, 2.1),
+    P("clock_ghz_8", 2.1, "GHz", "as clock_ghz; hipBLASLt's 1160 Tflop/s of fp8 (Azure) would need 0.93", 0.93, 2.1),
+    P("clock_ghz_16", 2.1, "GHz", "as clock_ghz", 1.2, 2.1),
     P("hbm_bytes_per_s", 4.2e12, "B/s", "Azure ND MI300X copy and triad 4.1 to 4.3 TB/s; peak 5.3", 4.0e12, 5.1e12),
     P("fabric_bytes_per_clk", 800, "B/clk/XCD", "ROCM: 16 channels of 64 B, 17.2 TB/s; share assumed", 500, 1024),
     P("l2_bytes_per_clk", 2048, "B/clk/XCD", "ROCM: 16 channels of 128 B"),
@@ -64,8 +68,11 @@ MI300X_CHIP = (
 MI308X_CHIP = (
     P("xcds", 4, "dies", "rocprofiler-compute, SPX mode"),
     P("cus_per_xcd", 20, "CUs", "80 CUs over 4 dies"),
-    P("clock_ghz", 1.5, "GHz", "HIPNOTES, sustained: HBM loads 1.59, MFMA 1.13, MFMA with EXP 1.34", 1.0, 1.85),
-    P("hbm_bytes_per_s", 4.2e12, "B/s", "HIPNOTES: best load 4.27 TB/s, default 4.06 to 4.18", 4.0e12, 5.1e12),
+    P("clock_ghz", 1.59, "GHz", "HIPNOTES, sustained: loads from HBM 1.59, MFMA 1.13, MFMA with EXP 1.34", 1.13, 1.85),
+    P("clock_ghz_8", 1.5, "GHz", "fitted (FIT)", 1.13, 1.85),
+    P("clock_ghz_16", 1.84, "GHz", "HIPNOTES: 301.5 Tflop/s of bf16 at 1.84", 1.13, 1.85),
+    P("hbm_bytes_per_s", 3.5e12, "B/s", "fitted (FIT); HIPNOTES: streams load at 4.06 to 4.27 TB/s", 3.3e12, 4.3e12),
+    P("hbm_latency_ns", 450, "ns", "fitted (FIT)", 300, 580),
 )
 
 CLASSES = {

@@ -53,7 +53,12 @@ class Chip:
     """Accelerator dies; workgroup i goes to die i modulo this."""
     cus_per_xcd: int
     clock_ghz: float
-    """Engine clock at which cycles become time. Power and performance limits are not modelled."""
+    """Engine clock at which cycles become time, for kernels without matrix instructions of a type with its own clock.
+    Power and performance limits are in these clocks and nowhere else."""
+    clock_ghz_8: float
+    """The same for kernels whose matrix instructions are mostly of 8-bit types."""
+    clock_ghz_16: float
+    """The same for 16-bit types."""
     hbm_bytes_per_s: float
     """Bandwidth a well-made copy reaches, not the data sheet's."""
     fabric_bytes_per_clk: float
@@ -100,6 +105,8 @@ class Chip:
     """LDS issue stalls while the port has more than this much work waiting."""
     l1_bytes_per_clk: int
     """The one path of a compute unit between vector memory instructions and its L1."""
+    lds_dma_clk: int
+    """A load from memory into LDS keeps that path at least this long."""
     vmem_queue_clk: int
     """Load issue stalls while that path has more than this much work waiting; stores queue nothing."""
     vmem_inflight_bytes: int
@@ -130,6 +137,14 @@ class Chip:
         """What is known of the clock, for reports."""
         low, high = self.range("clock_ghz")
         return f"assumed, not measured; {low:g} to {high:g} GHz are plausible under load"
+
+    def at(self, bits: int) -> Chip:
+        """The chip at its clock for a width of matrix elements in bits; 0 for no matrix instructions."""
+        name = f"clock_ghz_{bits}" if bits in (8, 16) else "clock_ghz"
+        row = replace(self.parameters[name], name="clock_ghz")
+        return replace(
+            self, clock_ghz=getattr(self, name), parameters=MappingProxyType({**self.parameters, "clock_ghz": row})
+        )
 
     def require(self, target: str) -> None:
         """Raises `UnsupportedError` unless the chip executes code of this target."""

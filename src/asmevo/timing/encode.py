@@ -68,6 +68,8 @@ class Shape:
     """Dwords a lane of an LDS access; 0 for the rest."""
     is_store: bool
     """Writes without reading: to memory, or to LDS."""
+    to_lds: bool
+    """Loads from memory into LDS."""
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,16 @@ def _costs(s: Shape, chip: Chip) -> tuple[int, ...]:
         s.wait_vm,
         s.wait_lgkm,
         s.bytes if s.category in (MEMORY, SCALAR) else 0,
-        max(turn, s.bytes // chip.l1_bytes_per_clk) if vector_memory and s.bytes else 0,
+        _path_clocks(s, chip) if vector_memory and s.bytes else 0,
         _lds_clocks(s, chip),
         int(s.is_store),
     )
+
+
+def _path_clocks(s: Shape, chip: Chip) -> int:
+    """Clocks of a vector memory instruction on the path to L1."""
+    clocks = max(chip.issue_clk, s.bytes // chip.l1_bytes_per_clk)
+    return max(clocks, chip.lds_dma_clk) if s.to_lds else clocks
 
 
 def _lds_clocks(s: Shape, chip: Chip) -> int:
@@ -219,6 +227,7 @@ def shape_of(instruction: Instruction) -> Shape:
         bytes=size if scalar else size * _LANES,
         lds_dwords=lds_dwords,
         is_store=memory is not None and memory.kind == "store",
+        to_lds=memory is not None and ("lds" in instruction.modifiers or "lds_dma" in row.tags),
     )
 
 

@@ -21,7 +21,8 @@ from asmevo.timing.traffic import MemoryView, Traffic
 
 ASSUMPTIONS: Final = (
     "engine clock constant; power and performance limits not modelled",
-    "caches cold, every vector load at HBM latency, no L1 hits, footprint read once for each die",
+    "caches cold, no L1 hits, footprint read once for each die",
+    "every load at the mean latency of the levels that serve the launch",
     "LDS accesses without bank conflicts, all lanes active in memory instructions",
     "code in the instruction cache; taken branches and fetch boundaries cost a fixed time",
     "the busiest compute unit decides; workgroups not sampled behave like the sampled ones",
@@ -132,6 +133,7 @@ def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
     samples, launch = prepared.samples, prepared.launch
     done = prepared.replay(chip)
     run, work, code = done.run, done.plan, done.code
+    chip = code.chip
     scale = run.cycles / run.replayed_cycles
     everything = samples.counts.sum(axis=0) * (launch.workgroups / len(samples.spans))
     return Estimate(

@@ -1,7 +1,8 @@
 """From one compute unit to the chip: when workgroups start, and how long the busiest compute unit takes.
 
 A workgroup starts every `dispatch_clk` on a die. The busiest compute unit decides the time. It is replayed for a few
-rounds; if it has more, the rest is extrapolated at the pace of the last rounds.
+rounds; if it has more, the rest is extrapolated at the pace of the last rounds, and no faster than
+any unit allows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from asmevo.timing.bounds import bounds_of
 from asmevo.timing.chips import Chip
 from asmevo.timing.cu import replay
 from asmevo.timing.encode import Code
@@ -57,18 +59,20 @@ def run_grid(code: Code, samples: Samples, work: Plan, view: MemoryView) -> Grid
     replay(machine, samples.runs, samples.waves, schedule)
     finish = np.sort(schedule[:, 3])
     end = max(int(finish[-1]), int(machine["drained"][0]))  # a kernel ends when its stores are visible
+    lines = len(code.program.lines)
+    count = machine["count"][0, :lines].copy()
     cycles = float(end)
     if replayed < total:
-        pace = (finish[-1] - finish[resident - 1]) / max(1, replayed - resident)
-        cycles += (total - replayed) * max(float(pace), chip.dispatch_clk * chip.cus_per_xcd)
-    lines = len(code.program.lines)
+        pace = float(finish[-1] - finish[resident - 1]) / max(1, replayed - resident)
+        least = bounds_of(code, count, view).value / replayed  # the last of the replay have the units to themselves
+        cycles += (total - replayed) * max(pace, least, chip.dispatch_clk * chip.cus_per_xcd)
     return GridRun(
         workgroups=total,
         replayed=replayed,
         cycles=cycles,
         replayed_cycles=end,
         tail_cycles=end - chip.issue_clk - float(np.mean(np.asarray(machine["last_turn"], np.float64))),
-        count=machine["count"][0, :lines].copy(),
+        count=count,
         turns=machine["turns"][0, :lines].copy(),
         idle=machine["idle"][0, :lines].copy(),
         stall=machine["stall"][0, :lines].copy(),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from asmevo.isa import MatrixRow, row_of
 from asmevo.launch import Launch
 from asmevo.program import Program
 from asmevo.timing.chips import Chip
@@ -16,6 +19,9 @@ from asmevo.timing.traces import Samples, Trace, collect
 from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
 from asmevo.verdict import InputError
 
+_BITS: Final = {"fp8": 8, "bf8": 8, "i8": 8, "f16": 16, "bf16": 16}
+"""Width of the types that have a clock of their own."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -25,12 +31,15 @@ class Prepared:
     launch: Launch
     samples: Samples
     occupancy: Occupancy
+    bits: int
+    """Width of an element of most matrix instructions; decides the clock. 0 for none."""
 
     def replay(self, chip: Chip) -> Replayed:
         """Time on a chip that holds as many workgroups on a compute unit as the one that it was prepared for.
 
         The same input gives the same cycles. Raises `UnsupportedError` as `encode_program`.
         """
+        chip = chip.at(self.bits)
         code = encode_program(self.program, self.samples.positions, chip)
         moved = traffic(code, self.samples, self.launch, chip)
         work = plan(self.samples, self.launch, self.occupancy.workgroups, chip)
@@ -66,4 +75,15 @@ def prepare(program: Program, launch: Launch, traces: Sequence[Trace], chip: Chi
             f"Workgroups of launch {launch.name!r} have {residency.waves_per_workgroup} waves, and the traces hold "
             "another number; trace whole workgroups."
         )
-    return Prepared(program, launch, samples, residency)
+    return Prepared(program, launch, samples, residency, _matrix_bits(program, samples))
+
+
+def _matrix_bits(program: Program, samples: Samples) -> int:
+    """Bits of an element of most matrix instructions that are executed; 0 when there are none."""
+    counts = samples.counts.sum(axis=0)
+    found: Counter[int] = Counter()
+    for position in map(int, samples.positions):
+        row = row_of(program.lines[position].instruction)
+        if isinstance(row, MatrixRow):
+            found[_BITS.get(row.a_type, 0)] += int(counts[position])
+    return max(found, key=lambda bits: (found[bits], bits), default=0)

@@ -96,10 +96,19 @@ def memory_view(moved: Traffic, code: Code, samples: Samples, work: Plan, launch
     if moved.hbm:
         share = min(share, chip.hbm_bytes_per_s / (chip.clock_ghz * 1e9) * part * moved.requested / moved.hbm)
     return MemoryView(
-        load_latency=round(chip.hbm_latency_ns * chip.clock_ghz),
+        load_latency=round(_latency(moved, chip)),
         bytes_per_clk=share,
         inflight=chip.vmem_inflight_bytes,
     )
+
+
+def _latency(moved: Traffic, chip: Chip) -> float:
+    """Clocks of a load: the mean over the levels that serve it."""
+    if not moved.requested:
+        return chip.hbm_latency_ns * chip.clock_ghz
+    hbm, missed = moved.hbm / moved.requested, moved.l2_misses / moved.requested
+    behind = hbm * chip.hbm_latency_ns + (missed - hbm) * chip.mall_latency_ns
+    return (1.0 - missed) * chip.l2_latency + behind * chip.clock_ghz
 
 
 def _moved(code: Code, samples: Samples) -> NDArray[np.float64]:
