@@ -215,6 +215,35 @@ def test_where_k0_itself_does_not_wait_its_timing_must_stay():
     assert errors(check(text, Delete((2,)))) == [("wait.unprotected", 3)]
 
 
+def test_the_way_to_a_use_that_k0_does_not_wait_for_may_grow_and_not_shrink():
+    text = """
+        v_mov_b32_e32 v9, 0
+        global_load_dword v2, v1, s[4:5]
+        v_mov_b32_e32 v5, 0
+        v_mul_f32_e32 v6, v6, v6
+        v_mov_b32_e32 v3, v2
+        v_mov_b32_e32 v8, 0
+        s_endpgm
+    """
+    for edits in (
+        (Reorder((1, 0)),),
+        (Reorder((3, 2)),),
+        (Reorder((5, 4)),),
+        (Insert(4, "s_nop 0"),),
+        (Replace(3, "v_mul_f32_e32 v7, v6, v6"),),
+    ):
+        assert not [e for e in errors(check(text, *edits)) if e[0].startswith("wait")], edits
+    for edits in (
+        (Reorder((2, 1)),),
+        (Reorder((4, 3)),),
+        (Delete((3,)), Insert(4, "s_nop 0")),
+        (Insert(2, "s_nop 0"), Reorder((4, 3))),
+        (Insert(1, "s_nop 0"), Delete((2,))),
+        (Replace(3, "v_add_f32_e32 v6, v6, v6"),),
+    ):
+        assert ("wait.unprotected", 4) in errors(check(text, *edits)), edits
+
+
 def test_time_that_passes_in_a_block_between_protects_as_well():
     text = """
         global_load_dword v2, v1, s[4:5]
@@ -233,8 +262,10 @@ def test_time_that_passes_in_a_block_between_protects_as_well():
         s_endpgm
     """
     assert errors(check(text)) == []
-    for edit in (Delete((3,)), Delete((2,)), Insert(2, "s_nop 0")):
+    for edit in (Delete((3,)), Delete((2,)), Replace(3, "s_nop 6"), Replace(2, "s_sleep 4")):
         assert errors(check(text, edit)) == [("wait.unprotected", 7)], edit
+    for edit in (Insert(2, "s_nop 0"), Replace(3, "s_nop 8"), Replace(2, "s_sleep 6"), Insert(7, "s_setprio 1")):
+        assert errors(check(text, edit)) == [], edit
     assert errors(check(text, Delete((6,)))) == []  # the load has arrived on this way
     assert errors(check(text, Delete((9,)))) == []
     assert errors(check(text, Delete((3,)), Insert(0, "s_nop 0"))) == [("wait.unprotected", 7)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from asmevo.gate.definitions import definition_findings
 from asmevo.gate.matching import align, is_untouched
+from asmevo.gate.nearness import no_nearer
 from asmevo.gate.order import (
     ADDED_FENCE,
     deleted_accesses,
@@ -31,6 +32,8 @@ from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
 
 _Place: TypeAlias = tuple[str, int | None, int, str]
 """What a finding of a missing wait is about: rule, line of the use, line of the operation, counter."""
+_Changed: TypeAlias = tuple[int, tuple[Line, ...], tuple[Line, ...]]
+"""A block's number, its lines in K0 and in the candidate."""
 _NOTES = 20
 """Notes of one kind that are listed; the facts count all."""
 
@@ -101,7 +104,7 @@ class StaticBaseline:
         if open_questions:
             return Check("static", Verdict.UNKNOWN, open_questions)
         findings = [*shape_findings(self.k0, candidate), *self._compare_blocks(candidate, changed)]
-        findings += self._wait_findings(candidate, {number for number, _, _ in changed})
+        findings += self._wait_findings(candidate, changed)
         if any(not self._fences.is_alike(old, new) for _, old, new in changed):
             new_fences = {f.line for f in findings if f.rule == ADDED_FENCE}
             findings += [f for f in self._fences.findings(candidate) if f.line not in new_fences]
@@ -122,7 +125,7 @@ class StaticBaseline:
         verdict = Verdict.REFUTED if errors else Verdict.UNKNOWN if unknown else Verdict.TESTED
         return Check("static", verdict, listed, facts)
 
-    def _changed_blocks(self, candidate: Program) -> list[tuple[int, tuple[Line, ...], tuple[Line, ...]]]:
+    def _changed_blocks(self, candidate: Program) -> list[_Changed]:
         """(number, lines in K0, lines in the candidate) of blocks that differ; successors were compared before."""
         pairs = (
             (old.number, self.k0.lines[old.first : old.last], candidate.lines[new.first : new.last])
@@ -130,23 +133,26 @@ class StaticBaseline:
         )
         return [(number, old, new) for number, old, new in pairs if not _same(old, new)]
 
-    def _wait_findings(self, candidate: Program, changed: Set[int]) -> Iterator[Finding]:
-        """Waits that are missing. Where K0 has none either, time alone protects it, so the ways there must stay."""
+    def _wait_findings(self, candidate: Program, changed: Sequence[_Changed]) -> Iterator[Finding]:
+        """Waits that are missing. Where K0 has none either, time alone protects it: the ways there must not shorten."""
         waits = self._waits.run(candidate)
         for finding in waits.findings():
             if _place(finding) not in self._missing:
                 yield finding
-            elif _ways(waits, finding) & changed:
-                message = f"{finding.message} K0 does not wait either, so the code up to there must stay or wait."
+            elif not self._no_nearer(finding, _ways(waits, finding), changed):
+                message = f"{finding.message} K0 does not wait either, so the way there must not shorten, or wait."
                 yield replace(finding, rule="wait.unprotected", message=message)
+
+    def _no_nearer(self, finding: Finding, ways: Set[int], changed: Sequence[_Changed]) -> bool:
+        use = finding.line
+        assert use is not None
+        return all(no_nearer(old, new, finding.facts["producer"], use) for n, old, new in changed if n in ways)
 
     def _is_new(self, hazard: Hazard) -> bool:
         """Closer than K0 ever puts this pair of classes."""
         return hazard.distance < self._allowed.get(hazard.rule.key, hazard.rule.states)
 
-    def _compare_blocks(
-        self, candidate: Program, changed: list[tuple[int, tuple[Line, ...], tuple[Line, ...]]]
-    ) -> Iterator[Finding]:
+    def _compare_blocks(self, candidate: Program, changed: Sequence[_Changed]) -> Iterator[Finding]:
         for number, old, new in changed:
             yield from fence_changes(old, new)
             yield from exec_changes(old, new)
