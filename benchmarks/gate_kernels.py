@@ -15,7 +15,7 @@ from typing import Any
 from asmevo.codeobject import CodeObject
 from asmevo.gate.strength import spread
 from asmevo.launch import Buffer, Field, Fill, Integers, Launch, Random, Zeros, load_launches
-from asmevo.launch.recipes import BlockScaledGemm, FmoeStage1, Fp8BlockGemm, Int8Gemm, for_object
+from asmevo.launch.recipes import BlockScaledGemm, FmoeOneStage, FmoeStage1, Fp8BlockGemm, Int8Gemm, for_object
 from asmevo.verdict import EnvironmentError_, UnsupportedError
 from benchmarks.generated import clang
 from benchmarks.objects import FP8_GEMM_FOLDER, fmoe_stage1
@@ -167,19 +167,21 @@ def _wheel() -> Iterator[Subject]:
                 except UnsupportedError:
                     continue
                 folders.setdefault(path.parent.name, []).append(
-                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, (*launches[:2], *_special(launches[1])))
+                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, (*launches[:2], *_others(launches[1])))
                 )
         for found in folders.values():
             yield from spread(found, _OF_A_FOLDER)
 
 
-def _special(launch: Launch) -> Iterator[Launch]:
-    """The launch with NaN beside numbers and with roundings at their edges, where its recipe has such values."""
+def _others(launch: Launch) -> Iterator[Launch]:
+    """Launches whose tiles have no padded rows, with NaN beside numbers and roundings at their edges where the recipe
+    has such values."""
     recipe = launch.recipe
-    if isinstance(recipe, FmoeStage1) and recipe.scaling == "token":
-        filled = replace(recipe, tokens=2 * recipe.tile_m, experts=1, topk=1)  # no row of a tile is padding
-        yield replace(filled, values="special").launch("special")
-        if not recipe.doweight:
-            yield replace(filled, values="edges").launch("edges")
     if isinstance(recipe, Int8Gemm | Fp8BlockGemm):
         yield replace(recipe, values="edges").launch("edges")
+    if isinstance(recipe, FmoeStage1 | FmoeOneStage):
+        filled = replace(recipe, tokens=2 * recipe.tile_m, experts=1, topk=1)
+        odd = isinstance(recipe, FmoeStage1) and recipe.scaling == "token"
+        for values in ("special", "edges") if odd else ("normal",):
+            if values != "edges" or not recipe.doweight:
+                yield replace(filled, values=values).launch(f"filled, {values}")

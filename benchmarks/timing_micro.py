@@ -154,7 +154,9 @@ def _straight() -> dict[str, str]:
             for groups in (20, 60):
                 head = ["v_mfma_f32_16x16x16_bf16 v[{a}:{a}+3], v[100:101], v[102:103], v[{a}:{a}+3]"] if n else []
                 lines = [
-                    filled(text, a=4 * (g % 4), b=40 + g % 8 * 2) for g in range(groups) for text in [*head, *[op] * max(n, 1)]
+                    filled(text, a=4 * (g % 4), b=40 + g % 8 * 2)
+                    for g in range(groups)
+                    for text in [*head, *[op] * max(n, 1)]
                 ]
                 found[f"beside{i}_{n}_{groups}"] = "\n".join([*lines, "s_endpgm"])
     return found
@@ -176,7 +178,9 @@ class Bench:
     def _executable(self, kernel: str) -> Executable:
         return Executable.build(recover(self._object, kernel), self._cache)
 
-    def clocks(self, kernel: str, waves: int = 1, simds: int = 1, each: int = 1, view: MemoryView | None = None) -> float:
+    def clocks(
+        self, kernel: str, waves: int = 1, simds: int = 1, each: int = 1, view: MemoryView | None = None
+    ) -> float:
         """Clocks of a workgroup of so many waves, `each` of them on each SIMD of the mask at work."""
         executable = self._executables(kernel)
         arguments = (Field("data", buffer="data"), Field("simds", value=simds), Field("waves", value=each))
