@@ -319,7 +319,7 @@ class Helper:
     """A driver that thins out one `s_nop` a turn through the bench, and has `turns` of them."""
 
     patience = 5
-    alone = False
+    alone = under_way = False
 
     def __init__(self, turns: int) -> None:
         self.turns, self.taken, self.left = turns, 0, []

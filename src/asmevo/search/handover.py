@@ -48,6 +48,11 @@ class Driver(Protocol):
         """Whether the strategies propose nothing and the driver does all."""
         ...
 
+    @property
+    def under_way(self) -> bool:
+        """Whether a turn was begun and stopped before its end; it goes on before anything else."""
+        ...
+
     def turn(self, hand: Hand) -> bool:
         """Take a turn. False when there was nothing to do, and the search is to go on without."""
         ...

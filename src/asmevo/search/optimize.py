@@ -118,8 +118,9 @@ class _Search:
 
     def _stalled(self) -> bool:
         """So many attempts of the strategies without a commit, since the last turn too, that it is the driver's."""
+        driver = self._driver
         alone = min(self.state.quiet, self.state.next_ordinal - self._handed)
-        return self._driver is not None and alone >= self._driver.patience
+        return driver is not None and (driver.under_way or alone >= driver.patience)
 
     def _hand_over(self, interrupt: Interrupt) -> bool:
         """Give the driver a turn; whether it took one."""

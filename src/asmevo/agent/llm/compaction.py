@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from asmevo.agent.llm.message import Message, Reply, Result, Said, size
+from asmevo.agent.text import tokens
 
 _CUT = "\n[the rest was dropped; ask again for what you need]"
-_CHARACTERS = 2
-"""Characters of a token at least, when a text is cut to a number of tokens."""
 
 
 def compacted(messages: Sequence[Message], room: int, summary: Callable[[], str]) -> tuple[Message, ...]:
@@ -34,7 +33,7 @@ def compacted(messages: Sequence[Message], room: int, summary: Callable[[], str]
     results = sum(isinstance(m, Result) for m in tail)
     if total > room and results:
         fixed = sum(size(m) for m in (*head, *(m for m in tail if not isinstance(m, Result))))
-        share = max(0, room - fixed) // results * _CHARACTERS
+        share = max(0, room - fixed) // results
         tail = [replace(m, text=_cut(m.text, share)) if isinstance(m, Result) else m for m in tail]
     return (*head, *tail)
 
@@ -49,5 +48,9 @@ def _exchanges(messages: Sequence[Message]) -> list[list[Message]]:
     return found
 
 
-def _cut(text: str, characters: int) -> str:
-    return text if len(text) <= characters else text[: max(0, characters - len(_CUT))] + _CUT
+def _cut(text: str, most: int) -> str:
+    """The text in at most `most` tokens, as far as the note on the cut leaves room for any of it."""
+    kept = text
+    while kept and tokens(kept if kept == text else kept + _CUT) > most:
+        kept = kept[: len(kept) * 4 // 5]
+    return text if kept == text else kept + _CUT

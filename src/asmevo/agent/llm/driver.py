@@ -16,7 +16,7 @@ from asmevo.agent.llm.compaction import compacted
 from asmevo.agent.llm.config import LlmConfig
 from asmevo.agent.llm.conversation import Brief, Conversation, conversations
 from asmevo.agent.llm.evolution import evolve
-from asmevo.agent.llm.message import Failure, Reply, Request, ToolSpec, Trouble, tools_size
+from asmevo.agent.llm.message import Failure, Reply, Request, ToolSpec, Trouble, size, tools_size
 from asmevo.agent.llm.recording import Record, Recording
 from asmevo.agent.llm.task import Stage, chosen_windows, first_messages, summary_of, tool_specs
 from asmevo.agent.llm.variants import Population, Score
@@ -92,6 +92,11 @@ class LlmDriver:
     def alone(self) -> bool:
         """See `asmevo.search.Driver`."""
         return not self._config.habits.rules
+
+    @property
+    def under_way(self) -> bool:
+        """See `asmevo.search.Driver`."""
+        return any(not c.ended for c in self._all)
 
     def close(self) -> None:
         self._answers.close()
@@ -281,8 +286,8 @@ class LlmDriver:
         """The next request, its history made short enough for the model."""
         model = self._config.model(conversation.brief.model)
         room = model.context - model.max_output - tools_size(specs)
-        if conversation.squeezed:
-            room //= _HALF
+        if conversation.squeezed:  # the model's context is smaller than was said, or tokens are counted otherwise
+            room = min(room, sum(map(size, conversation.messages))) // _HALF
         messages = compacted(conversation.messages, room, lambda: summary_of(conversation, toolbox))
         if messages != tuple(conversation.messages):
             conversation.shorten(messages)

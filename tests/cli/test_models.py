@@ -1,0 +1,58 @@
+"""`optimize` with a language model: what its options ask for, and a gain that a model finds through its tools alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from asmevo.cli import run
+from asmevo.store import Store
+from benchmarks.scripted.scenarios import MODEL, SCENARIOS
+from benchmarks.scripted.server import ScriptedServer
+
+LAUNCH = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "launches" / "tile.toml"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--base-url", "http://127.0.0.1:9/v1"), 2, "give it with --model"),
+        (("--driver", "llm"), 2, "--driver llm needs a model"),
+        (("--model", "m", "--driver", "rules"), 2, "leave out --model"),
+        (("--model", "m", "--llm", "llm.toml"), 2, "name the models twice"),
+        (("--model", "m"), 5, "environment variable OPENAI_API_KEY"),
+        (("--model", "m", "--base-url", "localhost:8000"), 2, "must be an http or https address"),
+        (("--llm", "missing.toml"), 4, "cannot be read"),
+        (("--replay", "."), 4, "is no run with models"),
+        (("--replay", ".", "--driver", "llm"), 2, "leave out --driver"),
+    ],
+)
+def test_options_that_do_not_fit(fails, tmp_path, monkeypatch, fp8_gemm_path, options, code, said):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert said in fails(code, "optimize", fp8_gemm_path, "-l", LAUNCH, "--out", tmp_path / "run", *options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_finds_a_gain_through_its_tools(tmp_path, capsys, fp8_gemm_path):
+    """The demo GEMM, the real gate, real HTTP: the model is told a window and does the rest."""
+    scenario, folder = SCENARIOS["gain"], tmp_path / "run"
+    with ScriptedServer(scenario.script()) as server:
+        command = ["optimize", str(fp8_gemm_path), "-l", str(LAUNCH), "--base-url", server.base_url, "--model", MODEL]
+        more = ["--driver", "llm", "-n", "2", "--out", str(folder), "--json", "--quiet"]
+        assert run([*command, *more]) == 0
+    printed = capsys.readouterr()
+    facts = json.loads(printed.out)
+    assert facts["speedup"] > 1.01 and facts["commits"] == 1 and facts["source"] == "modelled"
+    assert re.search(r"models: 1 conversations, 1 with a gain; 2 candidates judged; \d requests", printed.err)
+    with Store.open(folder, time.time) as store:
+        swap, gain = store.attempts()[1:3]
+        assert swap.strategy == "llm" and swap.verdict.admitted, "its own idea, admitted but no gain"
+        assert [c.attempt for c in store.commits()] == [gain.ordinal]
+    assert (folder / "certificate.json").is_file()
+    assert run(["verify", str(fp8_gemm_path), str(folder / "best.co"), "-c", str(folder / "certificate.json")]) == 0
+    assert run(["resume", str(folder), "--json", "--quiet"]) == 0, "it goes on with the models it began with"
