@@ -42,7 +42,7 @@ LEGAL = {
 }
 
 
-STAGES = ["rebuild", "resources", "static", "proof", "baseline", "differential", "coverage", "checked"]
+STAGES = ["rebuild", "resources", "static", "proof", "baseline", "differential", "coverage", "influence", "checked"]
 
 
 @pytest.mark.parametrize("case", LEGAL)

@@ -14,6 +14,7 @@ from asmevo.gate.certificate import certificate
 from asmevo.gate.checked import CheckedStage
 from asmevo.gate.coverage import coverage
 from asmevo.gate.differential import differential
+from asmevo.gate.influence import InfluenceStage
 from asmevo.gate.proof import ProofStage
 from asmevo.gate.report import Report
 from asmevo.gate.resources import resources
@@ -28,8 +29,9 @@ class Gate:
 
     Stages run in this order and stop at the first that refuses: `rebuild` (the bytes are K0 with these edits, and
     nothing else changed), `resources`, `static`, `proof` (cheap, and it says what launches may not be trusted to show),
-    `baseline` (K0 against itself, once), `differential`, `coverage`, `checked`
-    (a few workgroups again, for what is late, racy, unwritten or out of bounds; where the device can check).
+    `baseline` (K0 against itself, once), `differential`, `coverage`, `influence` (some launch shows what each changed
+    line computes), `checked` (a few workgroups again, for what is late, racy, unwritten or out of bounds; where the
+    device can check).
     Evidence that is missing is UNKNOWN: an opcode without a row, a device that was lost, a changed line that nothing
     executed. Verdicts depend on bytes and launches only, never on the order of candidates.
     """
@@ -50,7 +52,7 @@ class Gate:
         self.launches = tuple(launches)
         self._kernel, self._device, self._limits = kernel, device, limits or RunLimits()
         self._static, self._proof = StaticBaseline(self.program), ProofStage(self.program)
-        self._checked = CheckedStage(self.program)
+        self._checked, self._influence = CheckedStage(self.program), InfluenceStage(self.program)
         self._baseline: Baseline | Check | None = None
 
     def examine(self, candidate: bytes, k0: Program | None = None, edits: Sequence[Edit] | None = None) -> Report:
@@ -90,6 +92,8 @@ class Gate:
         if not result.check.verdict.admitted:
             return checks
         checks.append(coverage(self.program, candidate.program, result.executed, baseline.executed, proofs))
+        if checks[-1].verdict.admitted:
+            checks.append(self._influence.check(candidate.program, self._kernel, baseline, self._device, proofs))
         checked = self._checked.check(candidate.obj, candidate.program, self._kernel, baseline, self._device)
         return checks if checked is None else [*checks, checked]
 

@@ -50,10 +50,9 @@ def _as_long(old: Instruction, new: Instruction) -> bool:
     """Whether an instruction of the same opcode waits for as much."""
     if old.mnemonic != new.mnemonic:
         return False
-    kind = control_kind(old)
-    if kind == "waitcnt":
+    if control_kind(old) == "waitcnt":
         return parse_wait(new).covers(parse_wait(old))
-    if kind == "nop" or old.mnemonic == "s_sleep":
+    if old.mnemonic in ("s_nop", "s_sleep"):
         before, after = old.operands[0], new.operands[0]
         return isinstance(before, Imm) and isinstance(after, Imm) and before.bits <= after.bits
     return True
