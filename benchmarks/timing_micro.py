@@ -1,7 +1,7 @@
 """Published microbenchmarks of CDNA3, as small kernels through the simulator and the timing model.
 
 Bandwidths, `s_nop`, vector instructions beside MFMA and LDS latencies were measured on MI308X (tingqli/pyhip); MFMA
-intervals are those of AMD's matrix instruction calculator; the L1 latency is that of MrRoy09/AMD-CDNA3-CacheBenchmarking.
+intervals are those of AMD's matrix instruction calculator; the L1 latency is from MrRoy09/AMD-CDNA3-CacheBenchmarking.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ _SETUP: Final = """
     s_cmp_lt_u32 s8, s7
     s_cbranch_scc0 9f
 """
-"""v120 is the offset of a lane's data, those of a wave side by side. Leaves all but `waves` waves on each SIMD in the mask `simds`; wave i of a workgroup is on SIMD i modulo 4."""
+"""v120 is the offset of a lane's data, those of a wave side by side. Leaves all but `waves` waves on each SIMD in the
+mask `simds`; wave i of a workgroup is on SIMD i modulo 4."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,10 +86,10 @@ def held_tiles(candidates: Sequence[Candidate], seed: int = HELD_SEED) -> frozen
 
 def rank_correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     """Spearman's; 0 where either is constant."""
-    ranks = [_ranks(x) for x in (a, b)]
-    if any(r.std() == 0 for r in ranks):
+    first, second = _ranks(a), _ranks(b)
+    if first.std() == 0 or second.std() == 0:
         return 0.0
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,7 +42,7 @@ def test_changed_copies_keep_the_original() -> None:
 
 
 def test_unknown_names_are_errors() -> None:
-    with pytest.raises(UsageError, match="mi300x, mi308x"):
+    with pytest.raises(UsageError, match="mi300x, mi308x, mi325x, mi355x"):
         chip("mi999x")
     with pytest.raises(UnsupportedError, match="no latency class 'warp'"):
         chip("mi300x").cost("warp")

@@ -126,7 +126,7 @@ def test_taken_branches_cost_a_refetch() -> None:
     taken = cycles(["s_branch next", "next:", "s_mov_b32 s2, 0"])
     not_taken = cycles(["s_mov_b32 s3, 0", "s_mov_b32 s2, 0"])
     assert taken == not_taken  # the target follows, so nothing has to be fetched
-    assert timed(loop("s_nop 0"), 11, waves=1).cycles - timed(loop("s_nop 0"), 1, waves=1).cycles == 10 * (16 + 12)
+    assert timed(loop("s_nop 0"), 11, waves=1).cycles - timed(loop("s_nop 0"), 1, waves=1).cycles == 10 * (24 + 12)
 
 
 def test_waves_meet_at_a_barrier() -> None:

@@ -39,7 +39,7 @@ COMPUTE_UNIT = (
     P("vmem_queue_clk", 160, "clk", "HIPNOTES: 16 dwordx4 loads issue fast, then one in 16 clk; stores never", 64, 192),
     P("vmem_inflight_bytes", 51200, "B", "HIPNOTES: long issue stalls from about load 50 of 1 KiB", 32768, 65536),
     P("barrier_clk", 16, "clk", "assumed", 4, 40),
-    P("branch_clk", 16, "clk", "assumed: GCN folklore for a taken branch; LLVM guesses 32", 8, 32),
+    P("branch_clk", 24, "clk", "chosen so that LDS cells of HIPNOTES fit; GCN folklore 16, LLVM guesses 32", 8, 32),
     P("fetch_bytes", 32, "B", "HIPNOTES: 8-byte instructions off 8-byte alignment take 5 clk, 32 B a fetch"),
     P("icache_bytes", 65536, "B per 2 CUs", "ROCM"),
 )
@@ -69,10 +69,23 @@ MI308X_CHIP = (
     P("xcds", 4, "dies", "rocprofiler-compute, SPX mode"),
     P("cus_per_xcd", 20, "CUs", "80 CUs over 4 dies"),
     P("clock_ghz", 1.59, "GHz", "HIPNOTES, sustained: loads from HBM 1.59, MFMA 1.13, MFMA with EXP 1.34", 1.13, 1.85),
-    P("clock_ghz_8", 1.5, "GHz", "fitted (FIT)", 1.13, 1.85),
+    P("clock_ghz_8", 1.55, "GHz", "fitted (FIT)", 1.13, 1.85),
     P("clock_ghz_16", 1.84, "GHz", "HIPNOTES: 301.5 Tflop/s of bf16 at 1.84", 1.13, 1.85),
     P("hbm_bytes_per_s", 3.5e12, "B/s", "fitted (FIT); HIPNOTES: streams load at 4.06 to 4.27 TB/s", 3.3e12, 4.3e12),
     P("hbm_latency_ns", 450, "ns", "fitted (FIT)", 300, 580),
+)
+
+MI325X_CHIP = (
+    P("hbm_bytes_per_s", 4.8e12, "B/s", "assumed: the share of its 6 TB/s that MI300X reaches of 5.3", 4.2e12, 5.7e12),
+)
+
+MI355X_CHIP = (
+    P("cus_per_xcd", 32, "CUs", "ROCM: 256 CUs over 8 dies"),
+    P("clock_ghz", 2.4, "GHz", "ROCM: maximum engine clock; sustained clocks not known", 1.2, 2.4),
+    P("clock_ghz_8", 2.4, "GHz", "as clock_ghz", 1.0, 2.4),
+    P("clock_ghz_16", 2.4, "GHz", "as clock_ghz", 1.2, 2.4),
+    P("hbm_bytes_per_s", 6.3e12, "B/s", "assumed: the share of its 8 TB/s that MI300X reaches of 5.3", 5.5e12, 7.5e12),
+    P("lds_read_bytes_per_clk", 128, "B/clk/port", "CDNA4 white paper: twice the LDS read bandwidth", 64, 128),
 )
 
 CLASSES = {
@@ -103,6 +116,8 @@ def chips() -> dict[str, Chip]:
     return {
         "mi300x": build_chip("mi300x", "gfx942", mi300x, CLASSES),
         "mi308x": build_chip("mi308x", "gfx942", mi300x + MI308X_CHIP, CLASSES),
+        "mi325x": build_chip("mi325x", "gfx942", mi300x + MI325X_CHIP, CLASSES),
+        "mi355x": build_chip("mi355x", "gfx950", mi300x + MI355X_CHIP, CLASSES),
     }
 
 
