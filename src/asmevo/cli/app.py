@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from asmevo.cli import capture
 from asmevo.cli.compare import compare
 from asmevo.cli.coverage import coverage
 from asmevo.cli.debug import debug
@@ -55,3 +56,4 @@ for verb in (
     mcp,
 ):
     app.command()(verb)
+app.add_typer(capture.app, name="capture")

@@ -1,5 +1,6 @@
 """What a user sees: facts as JSON-able values and the same as text."""
 
+from asmevo.report.captures import captured_text
 from asmevo.report.checks import checks_text, verification_text
 from asmevo.report.containers import container_facts, container_text
 from asmevo.report.diff import diff
@@ -17,6 +18,7 @@ from asmevo.report.table import figure, table
 
 __all__ = [
     "basis_text",
+    "captured_text",
     "checks_text",
     "comparison_facts",
     "comparison_text",

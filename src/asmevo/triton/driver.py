@@ -32,6 +32,11 @@ class SimDriver:
         self.utils = _Utils(engine)
         self.launcher_cls: Callable[[Any, Any], Launcher] = partial(Launcher, engine)
 
+    @property
+    def is_timing(self) -> bool:
+        """Whether launches are for an estimate of their time, and part of no program."""
+        return self.engine.is_timing
+
     @classmethod
     def is_active(cls) -> bool:
         return True

@@ -99,6 +99,11 @@ class Engine:
                 storage.take_back(image.bytes_at(placement.address, placement.size))
             self.statistics = self.statistics.launched(loaded.kernel.name, done)
 
+    @property
+    def is_timing(self) -> bool:
+        """Whether launches only have their time estimated now."""
+        return self._times is not None
+
     @contextmanager
     def timing(self) -> Generator[list[float]]:
         """Within, launches execute a few workgroups each and leave host memory alone; yields their modelled times.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +19,8 @@ from asmevo.verdict import UsageError
 
 ALIGN = 16
 """What Triton specialises pointers on; addresses agree modulo this on both sides."""
+ON_DEVICE = ("cuda", "hip")
+"""What torch calls a GPU."""
 _CHUNK = 1 << 18
 """Bytes compared at once when results go back."""
 
@@ -58,6 +61,20 @@ class Storage:
                 mine[part] = theirs[part]
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceStorage(Storage):
+    """A piece of a GPU's memory that torch allocated, copied when its content is asked for."""
+
+    storage: Any = None
+    """torch's storage, which begins at `start`."""
+
+    @property
+    def content(self) -> NDArray[np.uint8]:
+        torch: Any = import_module("torch")  # whoever has a tensor on a GPU has it
+        copied = torch.empty(0, dtype=torch.uint8).set_(self.storage.cpu())
+        return np.concatenate([np.zeros(self.lead, np.uint8), copied.numpy()])
+
+
 def address_of(tensor: Any) -> int:
     """Host address of a pointer argument: a tensor, a number, or None for null."""
     if tensor is None:
@@ -87,6 +104,19 @@ def extent_of(name: str, tensor: Any) -> Storage | None:
     return Storage(name, start, size) if start and size else None
 
 
+def device_extent_of(name: str, tensor: Any) -> Storage | None:
+    """As `extent_of`, for tensors on a GPU."""
+    if tensor is None or isinstance(tensor, int):
+        return None
+    while not hasattr(tensor, "untyped_storage") and hasattr(tensor, "base"):
+        tensor = tensor.base
+    if getattr(getattr(tensor, "device", None), "type", "cpu") not in ON_DEVICE:
+        return extent_of(name, tensor)
+    storage = tensor.untyped_storage()
+    start, size = int(storage.data_ptr()), int(storage.nbytes())
+    return DeviceStorage(name, start, size, storage) if start and size else None
+
+
 def merged(storages: Iterable[Storage]) -> tuple[Storage, ...]:
     """The same memory with overlaps joined, in the order of addresses."""
     result: list[Storage] = []
@@ -94,7 +124,7 @@ def merged(storages: Iterable[Storage]) -> tuple[Storage, ...]:
         last = result[-1] if result else None
         if last is not None and one.start < last.start + last.size:
             end = max(last.start + last.size, one.start + one.size)
-            result[-1] = Storage(last.name, last.start, end - last.start)
+            result[-1] = replace(last, size=end - last.start)
         else:
             result.append(one)
     return tuple(result)

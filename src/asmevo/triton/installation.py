@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asmevo.triton.account import Statistics
 from asmevo.verdict import EnvironmentError_
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 RELEASE = "3.9"
 _installed: list[SimDriver] = []
+_BENCHMARKS = ("do_bench", "do_bench_cudagraph")
+_replaced: dict[str, Any] = {}
 
 
 def install() -> SimDriver:
@@ -32,10 +34,29 @@ def install() -> SimDriver:
 
         made = SimDriver(Engine())
         upstream.driver.set_active(made)
-        upstream.testing.do_bench = partial(benchmark, made.engine)
-        upstream.testing.do_bench_cudagraph = partial(benchmark, made.engine)
+        for name in _BENCHMARKS:
+            _replaced[name] = getattr(upstream.testing, name)
+            setattr(upstream.testing, name, partial(benchmark, made.engine))
         _installed.append(made)
     return _installed[0]
+
+
+def uninstall() -> None:
+    """Give Triton back the driver that it would have without this package.
+
+    Raises `EnvironmentError_` where Triton finds none.
+    """
+    from asmevo.triton import upstream
+
+    _installed.clear()
+    for name, function in _replaced.items():
+        setattr(upstream.testing, name, function)
+    try:
+        upstream.driver.reset_active()
+    except RuntimeError as error:
+        raise EnvironmentError_(
+            f"Triton finds no GPU ({error}); leave --rocm out to use the simulated chip."
+        ) from error
 
 
 def _check_release() -> None:

@@ -4,8 +4,8 @@ A capture holds one dispatch of a running program with the device memory before 
 the program had for it, since memory may hold pointers. `docs/captures.md` has the layout.
 """
 
-from asmevo.launch.capture.launches import captured_launches, launch_of, relocated
-from asmevo.launch.capture.layout import CODE, DISPATCH, is_capture, occurrences_of
+from asmevo.launch.capture.launches import captured_launches, launch_of, moved_files, relocated
+from asmevo.launch.capture.layout import CODE, DISPATCH, captures_in, is_capture, occurrences_of
 from asmevo.launch.capture.read import Capture, Region, override_path, read_capture
 from asmevo.launch.capture.write import Extra, write_capture
 
@@ -16,8 +16,10 @@ __all__ = [
     "Extra",
     "Region",
     "captured_launches",
+    "captures_in",
     "is_capture",
     "launch_of",
+    "moved_files",
     "occurrences_of",
     "override_path",
     "read_capture",

@@ -104,6 +104,19 @@ def relocated(capture: Capture, obj: CodeObject | None = None) -> Launch:
     return replace(launch, kernarg=tuple(fields.values()), buffers=free)
 
 
+def moved_files(launch: Launch) -> tuple[Launch, dict[str, Path]]:
+    """A launch with its data files under a folder of its own name, and where each of them is now."""
+    sources: dict[str, Path] = {}
+    buffers: list[Buffer] = []
+    for buffer in launch.buffers:
+        if isinstance(buffer.fill, File):
+            name = f"{launch.name}/{Path(buffer.fill.path).name}"
+            sources[name] = buffer.fill.place
+            buffer = replace(buffer, fill=replace(buffer.fill, path=name))
+        buffers.append(buffer)
+    return replace(launch, buffers=tuple(buffers)), sources
+
+
 def _kernel(capture: Capture, obj: CodeObject | None) -> tuple[CodeObject, Kernel]:
     if obj is None:
         if capture.code is None:
