@@ -20,9 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 (SCRIPT,) = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "end_to_end.md").read_text(), re.DOTALL)
 
 
-def test_the_documented_script(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_documented_script(tmp_path, monkeypatch, capfd):
     shutil.copy(ROOT / "examples" / "end_to_end" / "program.py", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(Path(p).resolve()) for p in sys.path if p))
