@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from asmevo.program import Line, Program
@@ -13,21 +13,30 @@ def diff(before: Program, after: Program, context: int = 2) -> str:
 
     Lines are equal when id and text are: ids stay with a line through edits, so repeated texts are not confused.
     """
-    old, new = [_key(line) for line in before.lines], [_key(line) for line in after.lines]
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    low = max(0, _common(before.lines, after.lines) - context)
+    tail = max(0, _common(before.lines[:low:-1], after.lines[:low:-1]) - context)
+    old, new = (program.lines[low : len(program.lines) - tail] for program in (before, after))
+    matcher = SequenceMatcher(None, list(map(_key, old)), list(map(_key, new)), autojunk=False)
     out: list[str] = []
     for group in matcher.get_grouped_opcodes(context):
-        out.append(_head(after, group[0][3]))
+        out.append(_head(before, low + group[0][1]))
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
-                out += _lines(" ", before.lines[i1:i2])
+                out += _lines(" ", old[i1:i2])
             else:
-                out += _lines("-", before.lines[i1:i2])
-                out += _lines("+", after.lines[j1:j2])
+                out += _lines("-", old[i1:i2])
+                out += _lines("+", new[j1:j2])
     return "\n".join(out)
 
 
+def _common(one: Sequence[Line], other: Sequence[Line]) -> int:
+    """How many lines two programs begin with alike; untouched lines are shared, so this is quick."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a is not b and _key(a) != _key(b)), min(len(one), len(other)))
+
+
 def _head(program: Program, position: int) -> str:
+    """Names the first line of a hunk, which both programs have unless it is at the very begin."""
     line = program.lines[min(position, len(program.lines) - 1)]
     block = program.block_of.get(line.id)
     return f"@@ line {line.id} @@" if block is None else f"@@ block {block}, line {line.id} @@"
