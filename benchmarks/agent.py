@@ -18,6 +18,7 @@ JSON: `overhead_ms` (the largest of the medians), `window_prompt_tokens_max`, `s
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import statistics
 import sys
@@ -31,13 +32,13 @@ from typing import Any
 
 from asmevo.agent import AgentSession, Kind, Toolbox, tokens
 from asmevo.agent.llm import Models
-from asmevo.agent.llm.task import Stage, first_messages
+from asmevo.agent.llm.task import Stage, first_messages, tool_specs
 from asmevo.codeobject import CodeObject
 from asmevo.device import simulator
 from asmevo.edit import Edit
 from asmevo.launch import load_launches
 from asmevo.program import Program, recover
-from asmevo.report import figure, table
+from asmevo.report import counts_text, figure, table
 from asmevo.search import Settings, State, Workbench, new_run, start
 from asmevo.verdict import AsmEvoError, Check, Verdict
 from benchmarks import objects
@@ -57,6 +58,9 @@ KERNELS = (
 ATTEMPTS = 20
 PAGES = 12
 """Pages of one window that are looked at, spread over it."""
+SPECS = tool_specs(Toolbox.tools)
+LAST = 160
+"""Most characters of why a scenario ended."""
 ADVICE = "advice_small_steps"
 LAUNCHES = ("tile", "serving")
 """Of the demo GEMM, for the scenarios."""
@@ -108,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     costs = list(kernels(options.attempts))
     print(costs_table(costs))
-    described = sum(tokens(f"{tool.name} {tool.description} {tool.schema()}") for tool in Toolbox.tools)
+    described = sum(tokens(spec.name + spec.description + json.dumps(spec.schema)) for spec in SPECS)
     print(f"descriptions of the {len(Toolbox.tools)} tools: {described} tokens, sent beside every prompt\n")
     outcomes = dict(scenarios(options.scenario or list(SCENARIOS)))
     for name, outcome in outcomes.items():
@@ -221,12 +225,12 @@ def scenarios(names: Sequence[str]) -> Iterator[tuple[str, str]]:
                 )
                 report = models.report
             assert report
-            verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(summary.verdicts.items()))
-            yield (
-                name,
-                f"{summary.verdict}, speedup {summary.speedup:.4f} (modelled), attempts {summary.attempts} "
-                f"({verdicts or 'none'}), requests {report.requests}, ended: {report.last}",
-            )
+            found = "nothing faster"
+            if summary.files:
+                found = f"{summary.verdict}, speedup {summary.speedup:.4f} ({summary.source})"
+            verdicts = counts_text(summary.verdicts) or "none"
+            tried = f"{summary.attempts} attempts: {verdicts}; {report.requests} requests"
+            yield name, f"{found}; {tried}; ended: {report.last[:LAST]}"
 
 
 def say(text: str) -> None:

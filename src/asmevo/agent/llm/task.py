@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from asmevo.agent.answer import Answer
 from asmevo.agent.llm.bottleneck import bottlenecks
@@ -112,7 +112,7 @@ def summary_of(conversation: Conversation, tools: Tools) -> str:
 @cache
 def tool_specs(tools: tuple[Tool, ...]) -> tuple[ToolSpec, ...]:
     """The tools as a model sees them."""
-    return tuple(ToolSpec(tool.name, tool.description, _plain(tool.schema())) for tool in tools)
+    return tuple(ToolSpec(tool.name, tool.description, tool.schema()) for tool in tools)
 
 
 def _line(attempt: Facts) -> str:
@@ -123,13 +123,3 @@ def _line(attempt: Facts) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _plain(schema: Any) -> Any:
-    """A schema without the titles that pydantic adds: they repeat the names."""
-    if isinstance(schema, dict):
-        members = cast("dict[str, Any]", schema)
-        return {k: _plain(v) for k, v in members.items() if not (k == "title" and isinstance(v, str))}
-    if isinstance(schema, list):
-        return [_plain(item) for item in cast("list[Any]", schema)]
-    return schema

@@ -38,7 +38,19 @@ class Tool:
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of the parameters."""
-        return self.parameters.model_json_schema()
+        schema: dict[str, Any] = _plain(self.parameters.model_json_schema())
+        schema.pop("description", None)  # that of the class, for readers of the code
+        return schema
+
+
+def _plain(schema: Any) -> Any:
+    """A schema without the titles that pydantic adds: they repeat the names."""
+    if isinstance(schema, dict):
+        members = cast("dict[str, Any]", schema)
+        return {k: _plain(v) for k, v in members.items() if not (k == "title" and isinstance(v, str))}
+    if isinstance(schema, list):
+        return [_plain(item) for item in cast("list[Any]", schema)]
+    return schema
 
 
 def tool(
