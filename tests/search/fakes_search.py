@@ -6,14 +6,19 @@ import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from asmevo.codeobject import CodeObject
 from asmevo.edit import Delete, Edit, Insert, Reorder
 from asmevo.program import Program, control_kind, recover
 from asmevo.search import Settings
+from asmevo.search.draft import Drafter
+from asmevo.search.examination import Examination
+from asmevo.search.executor import Station
 from asmevo.store import Run, Store
 from asmevo.strategies import Context, Proposal
+from asmevo.timing import chip
 from asmevo.verdict import Check, Finding, Verdict
 
 K0 = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "fp8_block_scaled_gemm.hsaco"
@@ -131,3 +136,26 @@ def new_store(folder: Path, settings: Settings) -> Store:
 
 def k0_program() -> Program:
     return recover(CodeObject.parse(K0.read_bytes()))
+
+
+class PlainTimer(FakeTimer):
+    """Times whatever it is given: what one worker proposes for, another one had admitted."""
+
+    def time(self, candidate: bytes, program: Program) -> FakeTimed:
+        self.gate.admitted.add(hashlib.sha256(candidate).hexdigest())
+        return super().time(candidate, program)
+
+
+def serve(connection: Connection, names: str) -> None:
+    """A worker process with the fakes; `names` of strategies, joined by commas."""
+    program = k0_program()
+    gate = FakeGate(K0.read_bytes())
+    examination = Examination(program, gate, PlainTimer(gate), lambda: 0.0)
+    strategies = {name: ALL[name] for name in names.split(",")}
+    station = Station(examination, Drafter(program, chip("mi300x"), examination.time, strategies))
+    while True:
+        try:
+            verb, *arguments = connection.recv()
+        except EOFError:
+            return
+        connection.send(("ok", getattr(station, verb)(*arguments)))

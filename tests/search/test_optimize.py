@@ -61,7 +61,7 @@ def test_commits_are_admitted_and_faster(tmp_path: Path) -> None:
     for commit in commits:
         attempt = attempts[commit.attempt]
         assert attempt.verdict is Verdict.TESTED and attempt.status is Status.ADMITTED
-        assert attempt.strategy == "thin"  # swaps are A/A, pads are slower: neither ever commits
+        assert attempt.strategy in ("thin", "compose")  # swaps are A/A, pads are slower: neither ever commits
         assert best is not None and commit.microseconds < best * 0.999
         best = commit.microseconds
     refused = [a for a in attempts if a.status is Status.REFUSED]
@@ -88,7 +88,7 @@ def test_result_object_is_what_the_store_says(tmp_path: Path) -> None:
 def test_edits_that_do_not_pay_are_dropped(tmp_path: Path) -> None:
     """Swaps move the working point, so they are in the way to later commits; trimming takes them out again."""
     strategies = {"thin": ALL["thin"], "swap": ALL["swap"]}
-    rig = Rig(tmp_path / "run", Settings.from_json(SETTINGS.to_json() | {"seed": 3}))
+    rig = Rig(tmp_path / "run", Settings.from_json(SETTINGS.to_json() | {"seed": 3, "islands": 1, "ahead": 1}))
     rig.gate.lenient = True
     summary = rig.run(strategies=strategies)
     with Store.open(tmp_path / "run", time.time) as store:
@@ -280,13 +280,13 @@ def test_kill_at_any_moment_gives_the_same_lineage(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", CHILD.format(here=str(Path(__file__).parent)), str(folder)]
     kills = 0
-    for want in (0, 3, 4, 11, 12, 25):
+    for want in (0, 4, 12, 25):
         with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as child:
             while child.poll() is None and done(folder) <= want:
                 time.sleep(0.001)
             kills += child.poll() is None
             child.send_signal(signal.SIGKILL)
-    assert kills >= 4
+    assert kills >= 3
     Rig(folder).run()
     assert lineage(folder) == lineage(tmp_path / "whole")
 
@@ -343,7 +343,7 @@ class Helper:
 
 def test_a_driver_has_a_turn_where_the_strategies_have_stalled(tmp_path: Path) -> None:
     """Swaps never commit, so the helper is asked after each `patience` of them; its commits count as any other's."""
-    settings = Settings(seed=1, attempts=18, strategies=("swap",), trims=0)
+    settings = Settings(seed=1, attempts=18, ahead=1, strategies=("swap",), trims=0)
     rig, helper = Rig(tmp_path / "run", settings), Helper(9)
     rig.gate.lenient = True
     summary = rig.run(settings, driver=helper)

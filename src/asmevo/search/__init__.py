@@ -1,8 +1,10 @@
 """The search: what to try next, what becomes a commit, when to stop, and what is handed back."""
 
-from asmevo.search.draft import Built, build
+from asmevo.search.building import Built, build
 from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
+from asmevo.search.launches import kernel_of, run_kernel, run_launches
+from asmevo.search.node import Node
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Examiner, Progress, Report, Timed, Timer, Update, silent
 from asmevo.search.randomness import stream
@@ -10,18 +12,15 @@ from asmevo.search.result import CERTIFICATE, OBJECT, Certifier, write_result
 from asmevo.search.session import (
     MakeDriver,
     certifier,
-    kernel_of,
     new_run,
     open_run,
     resume,
-    run_kernel,
-    run_launches,
     run_settings,
     start,
     write_summary,
 )
 from asmevo.search.settings import Settings
-from asmevo.search.state import Node, State
+from asmevo.search.state import State
 from asmevo.search.summary import RunSummary
 from asmevo.search.workbench import Workbench
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+
+NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,14 +37,22 @@ class Bandit:
             counts[0] += reward
             counts[1] += 1.0 - reward
 
-    def choose(self, arms: Iterable[Arm], promise: Mapping[int, float], rng: random.Random) -> Arm | None:
-        """The arm to try next; None when there is none. `promise` is what each block may win."""
+    def choose(
+        self,
+        arms: Iterable[Arm],
+        promise: Mapping[int, float],
+        rng: random.Random,
+        weights: Mapping[str, float] = NO_WEIGHTS,
+    ) -> Arm | None:
+        """The arm to try next; None when there is none. `promise` is what each block may win, `weights` how much more
+        than others a strategy is wanted."""
         best, best_score = None, -1.0
         strategies: dict[str, float] = {}
         for arm in sorted(arms):
             if arm.strategy not in strategies:
                 strategies[arm.strategy] = _sample(self._strategies.get(arm.strategy), rng)
-            score = promise.get(arm.block, 0.0) * strategies[arm.strategy] * _sample(self._arms.get(arm), rng)
+            wanted = promise.get(arm.block, 0.0) * weights.get(arm.strategy, 1.0)
+            score = wanted * strategies[arm.strategy] * _sample(self._arms.get(arm), rng)
             if score > best_score:
                 best, best_score = arm, score
         return best

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from asmevo.edit import Edit, apply_all
-from asmevo.program import Program, rebuild
+from asmevo.edit import apply_all, from_json
+from asmevo.program import Program
 from asmevo.search.bandit import Arm
+from asmevo.search.building import build
+from asmevo.search.protocols import Timed
 from asmevo.search.randomness import stream
-from asmevo.search.state import Node, State, edits_key
-from asmevo.strategies import Analyses, Analyst, Context, Proposal, Strategy, copies_of, headroom
-from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, Finding, Verdict
+from asmevo.search.request import Draft, Request, Standing
+from asmevo.search.state import COMPOSE, edits_key
+from asmevo.strategies import Analyses, Analyst, Context, Strategy, copies_of, headroom
+from asmevo.timing import Chip
 
 COLD = 0.002
 """Blocks under this share of the time are left alone: winning all of it would hardly be a commit."""
@@ -27,32 +30,8 @@ ANYHOW = 0.2
 """Probability with which one is taken at once: what a strategy expects is no more than a bound."""
 LOOK = 40
 """Proposals of one strategy that are looked at in one draw."""
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A candidate: the edited program and its object, or no `data` and why it cannot be built."""
-
-    program: Program
-    data: bytes
-    failure: Check | None = None
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.data).hexdigest() if self.data else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A new candidate, ready to be stored and put through the gate."""
-
-    arm: Arm
-    parent: Node
-    proposal: Proposal
-    edits: tuple[dict[str, Any], ...]
-    built: Built
-    draws: tuple[dict[str, Any], ...] = ()
-    """Arms that had nothing new, found on the way to this one."""
+_KEPT = 12
+"""Grounds that a drafter keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,52 +64,97 @@ class Ground:
         return cls(program, heat, analyses, promise)
 
 
-def build(program: Program, edits: Sequence[Edit]) -> Built:
-    """Apply and rebuild. What a candidate does wrong is in the result; `EnvironmentError_` passes through."""
-    try:
-        edited = apply_all(program, edits)
-        return Built(edited, rebuild(edited))
-    except EnvironmentError_:
-        raise
-    except AsmEvoError as error:
-        finding = Finding("rebuild.failed", str(error))
-        return Built(program, b"", Check("rebuild", Verdict.UNKNOWN, (finding,)))
+class Drafter:
+    """Makes drafts. What it remembers only saves time: equal requests give equal drafts."""
 
+    def __init__(
+        self, k0: Program, chip: Chip, time: Callable[[bytes, Program], Timed], strategies: Mapping[str, Strategy]
+    ) -> None:
+        self._k0, self._chip, self._time, self._strategies = k0, chip, time, strategies
+        self._analyst: Analyst | None = None
+        self._grounds: OrderedDict[int, Ground] = OrderedDict()
 
-def next_draft(state: State, ground: Ground, strategies: Mapping[str, Strategy], island: int = 0) -> Draft | None:
-    """The next candidate that was not tried yet, or None when no strategy has one for this working point.
+    def draft(self, request: Request) -> Draft | None:
+        """The next candidate that was not tried yet, or None when no strategy has one for any of the standings.
 
-    The gate is dear, so what a strategy itself expects nothing of is mostly put aside, and taken when a few arms had
-    nothing better.
-    """
-    draws: list[dict[str, Any]] = []
-    aside: list[Draft] = []
-    arms = [Arm(name, block) for name in strategies for block in ground.promise]
-    arms = [arm for arm in arms if arm not in state.exhausted]
-    while arms and len(aside) < ASIDE:
-        rng = stream(state.settings.seed, island, state.attempts + 1, "draw", len(draws) + len(aside))
-        arm = state.bandit.choose(arms, ground.promise, rng)
-        assert arm is not None
-        arms.remove(arm)
-        draft = _first_new(state, ground, arm, strategies[arm.strategy], rng)
-        if draft is None:
-            draws.append({"strategy": arm.strategy, "block": arm.block})
-        elif draft.proposal.gain > 0 or rng.random() < ANYHOW:
-            return replace(draft, draws=tuple(draws))
-        else:
+        The gate is dear, so what a strategy itself expects nothing of is mostly put aside, and taken when a few arms
+        had nothing better.
+        """
+        composed = self._composed(request)
+        if composed is not None:
+            return composed
+        draws: list[dict[str, Any]] = []
+        for standing in request.standings:
+            draft = self._from(request, standing, draws)
+            if draft is not None:
+                return replace(draft, draws=tuple(draws))
+        return None
+
+    def _composed(self, request: Request) -> Draft | None:
+        """The newest step of another island that applies to the best of all and makes something new."""
+        for graft in request.grafts:
+            if edits_key(graft.edits) in request.proposals:
+                continue
+            built = build(self._ground(request.best).program, [from_json(edit) for edit in graft.edits])
+            if built.data and built.sha256 not in request.candidates:
+                note = f"attempt {graft.step} on top: {graft.note}"
+                return Draft(request.best.ordinal, COMPOSE, note, graft.edits, built.sha256)
+        return None
+
+    def _from(self, request: Request, standing: Standing, draws: list[dict[str, Any]]) -> Draft | None:
+        """A draft over one candidate; notes in `draws` the arms that had nothing."""
+        ground = self._ground(standing)
+        promise = {block: worth**request.focus for block, worth in ground.promise.items()}
+        arms = [Arm(name, block) for name in self._strategies for block in promise]
+        arms = [arm for arm in arms if (standing.ordinal, arm) not in request.exhausted]
+        aside: list[Draft] = []
+        while arms and len(aside) < ASIDE:
+            rng = stream(request.seed, request.island, request.slot, request.again, "draw", len(draws) + len(aside))
+            arm = request.bandit.choose(arms, promise, rng, request.weights)
+            assert arm is not None
+            arms.remove(arm)
+            found = self._first_new(request, standing, ground, arm, rng)
+            if found is None:
+                draws.append({"parent": standing.ordinal, "strategy": arm.strategy, "block": arm.block})
+                continue
+            draft, gain = found
+            if gain > 0 or rng.random() < ANYHOW:
+                return draft
             aside.append(draft)
-    return replace(aside[0], draws=tuple(draws)) if aside else None
+        return aside[0] if aside else None
 
+    def _first_new(
+        self, request: Request, standing: Standing, ground: Ground, arm: Arm, rng: random.Random
+    ) -> tuple[Draft, float] | None:
+        """The first proposal of an arm that nobody tried, with the gain that its strategy expects."""
+        context = Context(ground.program, ground.program.blocks[arm.block], ground.heat, ground.analyses)
+        for proposal in islice(self._strategies[arm.strategy].propose(context, rng), LOOK):
+            edits = tuple(edit.to_json() for edit in proposal.edits)
+            if edits_key(edits) in request.proposals:
+                continue
+            built = build(ground.program, proposal.edits)
+            if built.data and built.sha256 in request.candidates:
+                continue
+            draft = Draft(
+                standing.ordinal, arm.strategy, proposal.note, edits, built.sha256, arm.block, proposal.window
+            )
+            return draft, proposal.gain
+        return None
 
-def _first_new(state: State, ground: Ground, arm: Arm, strategy: Strategy, rng: random.Random) -> Draft | None:
-    """The first proposal of an arm that nobody tried."""
-    assert state.point
-    context = Context(ground.program, ground.program.blocks[arm.block], ground.heat, ground.analyses)
-    for proposal in islice(strategy.propose(context, rng), LOOK):
-        edits = tuple(edit.to_json() for edit in proposal.edits)
-        if edits_key(edits) in state.proposals:
-            continue
-        built = build(ground.program, proposal.edits)
-        if not built.data or built.sha256 not in state.candidates:
-            return Draft(arm, state.point, proposal, edits, built)
-    return None
+    def _ground(self, standing: Standing) -> Ground:
+        """The ground of a candidate, kept for the next drafts; one that another process examined is timed again."""
+        ground = self._grounds.get(standing.ordinal)
+        if ground is None:
+            program = apply_all(self._k0, [from_json(edit) for edit in standing.edits])
+            timed = self._time_of(program)
+            if self._analyst is None:
+                k0 = timed if not standing.edits else self._time_of(self._k0)
+                self._analyst = Analyst(self._k0, self._chip, k0.bytes_per_clk)
+            ground = self._grounds[standing.ordinal] = Ground.of(program, timed.heat, self._analyst)
+            while len(self._grounds) > _KEPT:
+                self._grounds.popitem(last=False)
+        self._grounds.move_to_end(standing.ordinal)
+        return ground
+
+    def _time_of(self, program: Program) -> Timed:
+        return self._time(build(program, ()).data, program)

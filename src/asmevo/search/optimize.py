@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from dataclasses import asdict
 
-from asmevo.search.draft import Draft, Ground, next_draft
+from asmevo.search.draft import Drafter
+from asmevo.search.executor import Executor, Inline, Station
 from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
+from asmevo.search.pipeline import Pipeline
 from asmevo.search.protocols import Examiner, Progress, Timer, Update, silent
 from asmevo.search.result import Certifier, write_result
 from asmevo.search.settings import Settings
@@ -16,11 +18,15 @@ from asmevo.search.summary import RunSummary
 from asmevo.search.trim import trim
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt, Store
-from asmevo.strategies import Analyst, Strategy, strategies_named
+from asmevo.strategies import Strategy, strategies_named
 from asmevo.timing import chip
 
 TRIM_UNTIL = 1.2
 """A budget in seconds may be overrun by trimming up to this factor."""
+DRY = "nothing new to propose"
+"""Why a search ends that has tried all that its strategies know."""
+REDIRECT = "redirect"
+"""Kind of the event that says why an island was sent elsewhere."""
 
 
 def optimize(
@@ -35,6 +41,8 @@ def optimize(
     certify: Certifier | None = None,
     strategies: Mapping[str, Strategy] | None = None,
     driver: Driver | None = None,
+    executor: Executor | None = None,
+    workers: int = 1,
 ) -> RunSummary:
     """Search for a faster candidate over a new store, or go on over one that was interrupted or killed.
 
@@ -44,11 +52,20 @@ def optimize(
     try, or on a signal; then drops edits that do not pay and writes the result into the run folder. A `driver` has a
     turn whenever the strategies have stalled, and when they have nothing left.
 
+    Drafts are made and candidates examined by `executor`, which has so many `workers`; without one, here and one after
+    the other, with `strategies` or those that the settings name.
+
     Raises `InputError` or `UnsupportedError` when K0 itself is not admitted, `EnvironmentError_` from disk and device.
     """
     state = State(settings or Settings.from_json(store.run.settings))
-    search = _Search(Workbench(store, gate, timer, state, clock, kernel), gate, strategies, clock, progress, driver)
-    return search.run(certify)
+    bench = Workbench(store, gate, timer, state, clock, kernel)
+    if driver is not None and driver.alone:
+        strategies, executor = {}, None
+    if executor is None:
+        chosen = strategies_named(state.settings.strategies) if strategies is None else strategies
+        drafter = Drafter(bench.k0, chip(store.run.chip), bench.examination.time, chosen)
+        executor = Inline(Station(bench.examination, drafter))
+    return _Search(bench, gate, executor, clock, progress, workers, driver).run(certify)
 
 
 class _Search:
@@ -56,65 +73,61 @@ class _Search:
         self,
         bench: Workbench,
         gate: Examiner,
-        strategies: Mapping[str, Strategy] | None,
+        executor: Executor,
         clock: Callable[[], float],
         progress: Progress,
+        workers: int,
         driver: Driver | None,
     ) -> None:
         self.bench, self.state, self.settings = bench, bench.state, bench.state.settings
-        self._gate, self._driver = gate, driver
-        self._handed = 0
+        self._gate, self._executor, self._workers, self._driver = gate, executor, workers, driver
+        self._handed = 1
         """Ordinal of the next attempt when the driver had its last turn."""
-        self._strategies = strategies_named(self.settings.strategies) if strategies is None else strategies
-        if driver is not None and driver.alone:
-            self._strategies = {}
+        self._turns: list[int] = []
+        """Ordinals of the last attempts of turns that an earlier process saw."""
         self._clock, self._progress = clock, progress
         self._started = clock()
         self._before = 0.0
-        self._ground: tuple[int, Ground] | None = None
 
     def run(self, certify: Certifier | None) -> RunSummary:
-        attempts = self.bench.replay()
-        self._before = sum(a.seconds for a in attempts)
         store = self.bench.store
+        store.discard_open()
+        recorded = store.attempts()
+        self._before = sum(a.seconds for a in recorded) / self._workers
+        self._redirects = sum(event.kind == REDIRECT for event in store.events())
+        self._turns = [event.ordinal for event in store.events() if event.kind == HANDOVER]
         with Interrupt() as interrupt:
-            store.event("resume" if attempts else "start", self.state.next_ordinal, self.settings.to_json())
+            store.event("resume" if recorded else "start", len(recorded), self.settings.to_json())
+            for k0 in recorded[:1]:
+                self.bench.learn(k0)
             self.bench.require_k0()
-            turns = [event.ordinal + 1 for event in store.events() if event.kind == HANDOVER]
-            self._handed = max(turns, default=1)
             self._tell("start")
-            reason = self._loop(interrupt)
+            reason = self._loop(Pipeline(self.bench, self._executor, recorded[1:]), interrupt)
+            store.discard_open()
             result = trim(self.bench, lambda: self._may_trim(interrupt), lambda a: self._tell("trim", a))
             summary = write_result(self.bench, result, reason, interrupt.wanted, self._elapsed(), certify)
             store.event("stop", self.state.next_ordinal - 1, {"reason": reason, "result": result.ordinal})
         self._tell("stop", reason=reason)
         return summary
 
-    def _loop(self, interrupt: Interrupt) -> str:
+    def _loop(self, pipeline: Pipeline, interrupt: Interrupt) -> str:
+        """Search until there is a reason to end. What was under way when one came up is finished, but for a signal or
+        the end of the time."""
         while True:
-            if interrupt.wanted:
-                return "interrupted"
-            if reason := self._ended():
-                return reason
-            if self._stalled() and self._hand_over(interrupt):
+            reason, stalled = self._ended(pipeline), self._stalled()
+            if not reason and not stalled:
+                pipeline.fill()
+            elif pipeline.drained and (reason in ("", DRY)) and self._hand_over(pipeline, interrupt):
                 continue
-            draft = self._draft()
-            if draft is None:
-                if self._hand_over(interrupt):
-                    continue
-                return "nothing new to propose"
-            attempt, commit = self.bench.examine(self._attempt(draft), draft.built)
-            self._tell("commit" if commit else "attempt", attempt)
-
-    def _ended(self) -> str:
-        settings, state = self.settings, self.state
-        if settings.attempts is not None and state.attempts >= settings.attempts:
-            return f"budget of {settings.attempts} attempts used"
-        if settings.seconds is not None and self._elapsed() >= settings.seconds:
-            return f"budget of {settings.seconds:g} seconds used"
-        if state.quiet >= settings.stall:
-            return f"no commit in {settings.stall} attempts"
-        return ""
+            elif reason and pipeline.empty:
+                return reason
+            learned = pipeline.step(lambda: bool(interrupt.wanted or self._late()))
+            if interrupt.wanted and not pipeline.replaying:
+                return "interrupted"
+            self._record_redirects()
+            if learned is not None and not learned[2]:
+                attempt, commit, _ = learned
+                self._tell("commit" if commit else "attempt", attempt)
 
     def _stalled(self) -> bool:
         """So many attempts of the strategies without a commit, since the last turn too, that it is the driver's."""
@@ -122,64 +135,58 @@ class _Search:
         alone = min(self.state.quiet, self.state.next_ordinal - self._handed)
         return driver is not None and (driver.under_way or alone >= driver.patience)
 
-    def _hand_over(self, interrupt: Interrupt) -> bool:
-        """Give the driver a turn; whether it took one."""
+    def _hand_over(self, pipeline: Pipeline, interrupt: Interrupt) -> bool:
+        """Give the driver a turn, or find that it had it; whether it took one."""
         if self._driver is None:
             return False
-        settings, state, store = self.settings, self.state, self.bench.store
-        seconds = settings.seconds
-        hand = Hand(
-            self.bench,
-            self._gate,
-            None if settings.attempts is None else settings.attempts - state.attempts,
-            lambda: interrupt.wanted or (seconds is not None and self._elapsed() >= seconds),
-            lambda attempt, commit: self._tell("commit" if commit else "attempt", attempt),
-        )
-        taken = self._driver.turn(hand)
+        state, settings = self.state, self.settings
+        pipeline.learn_others()
+        if self._turns and self._turns[0] < state.next_ordinal:
+            self._handed = self._turns.pop(0) + 1
+            return True
+        taken = False
+        if not pipeline.replaying:
+            hand = Hand(
+                self.bench,
+                self._gate,
+                None if settings.attempts is None else settings.attempts - state.attempts,
+                lambda: bool(interrupt.wanted or self._late()),
+                lambda attempt, commit: self._tell("commit" if commit else "attempt", attempt),
+            )
+            taken = self._driver.turn(hand)
+            pipeline.skip_ordinals()
         self._handed = state.next_ordinal
         if taken and not hand.stop():  # a turn that was stopped goes on when the run does
-            store.event(HANDOVER, state.next_ordinal - 1)
+            self.bench.store.event(HANDOVER, state.next_ordinal - 1)
         return taken
+
+    def _record_redirects(self) -> None:
+        """Keep those that the store does not have: an earlier process may have been killed before it wrote one."""
+        for redirect in self.state.redirects[self._redirects :]:
+            facts = {key: value for key, value in asdict(redirect).items() if key != "ordinal"}
+            self.bench.store.event(REDIRECT, redirect.ordinal, facts)
+            self._redirects += 1
+
+    def _late(self) -> bool:
+        return self.settings.seconds is not None and self._elapsed() >= self.settings.seconds
+
+    def _ended(self, pipeline: Pipeline) -> str:
+        settings, state = self.settings, self.state
+        if not pipeline.replaying:
+            if settings.attempts is not None and state.attempts >= settings.attempts:
+                return f"budget of {settings.attempts} attempts used"
+            if self._late():
+                return f"budget of {settings.seconds:g} seconds used"
+        if state.quiet >= settings.stall:
+            return f"no commit in {settings.stall} attempts"
+        if all(island.dry for island in state.islands):
+            return DRY
+        return ""
 
     def _may_trim(self, interrupt: Interrupt) -> bool:
         """Trimming may go on: no signal, and not far beyond a budget in seconds."""
         seconds = self.settings.seconds
         return not interrupt.wanted and (seconds is None or self._elapsed() < TRIM_UNTIL * seconds)
-
-    def _draft(self) -> Draft | None:
-        """The next new candidate; over the best, when the working point has none left."""
-        state = self.state
-        draft = next_draft(state, self._standing(), self._strategies)
-        if draft is None and state.best and state.point != state.best:
-            state.stand_on(state.best)
-            draft = next_draft(state, self._standing(), self._strategies)
-        return draft
-
-    @cached_property
-    def _analyst(self) -> Analyst:
-        return Analyst(self.bench.k0, chip(self.bench.store.run.chip), self.bench.timed(0).bytes_per_clk)
-
-    def _standing(self) -> Ground:
-        point = self.state.point
-        assert point
-        if self._ground is None or self._ground[0] != point.ordinal:
-            heat = self.bench.timed(point.ordinal).heat
-            ground = Ground.of(self.bench.program(point.ordinal), heat, self._analyst)
-            self._ground = (point.ordinal, ground)
-        return self._ground[1]
-
-    def _attempt(self, draft: Draft) -> Attempt:
-        return Attempt(
-            ordinal=self.state.next_ordinal,
-            parent=draft.parent.ordinal,
-            strategy=draft.arm.strategy,
-            note=draft.proposal.note,
-            edits=draft.edits,
-            candidate=draft.built.sha256,
-            block=draft.arm.block,
-            window=draft.proposal.window,
-            draws=draft.draws,
-        )
 
     def _elapsed(self) -> float:
         return self._before + self._clock() - self._started

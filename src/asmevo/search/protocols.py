@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from asmevo.edit import Edit
 from asmevo.program import Program
+from asmevo.timing import Comparison
 from asmevo.verdict import Check, Verdict
 
 
@@ -61,6 +62,15 @@ class Timer(Protocol):
 
     def time(self, candidate: bytes, program: Program) -> Timed:
         """The time of `candidate`; `program` is the program it was rebuilt from, whose line ids `heat` uses."""
+        ...
+
+
+@runtime_checkable
+class Comparer(Protocol):
+    """A timer that also knows how much doubt there is about a speedup."""
+
+    def compare(self, base: bytes, candidate: bytes) -> Comparison:
+        """How much faster `candidate` is than `base`. Raises `UnsupportedError` when it cannot say."""
         ...
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from asmevo.search.state import TRIM, Node
+from asmevo.search.node import Node
+from asmevo.search.state import TRIM
 from asmevo.search.summary import RunSummary
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt, write_atomic

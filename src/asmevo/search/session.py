@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,16 +14,20 @@ from typing import Any, TypeAlias
 from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
-from asmevo.launch import Launch, data_folders, portable, restore
+from asmevo.launch import Launch, data_folders, portable
+from asmevo.search.draft import Drafter
+from asmevo.search.executor import Executor, Processes
 from asmevo.search.handover import Driver
+from asmevo.search.launches import kernel_of, run_launches
 from asmevo.search.optimize import optimize
 from asmevo.search.protocols import Progress, silent
 from asmevo.search.result import Certifier
 from asmevo.search.settings import Settings
 from asmevo.search.summary import RunSummary
+from asmevo.search.worker import TARGET
 from asmevo.store import Attempt, Run, Store, write_atomic
-from asmevo.strategies import strategies_named
-from asmevo.timing import chip
+from asmevo.strategies import Strategy, strategies_named
+from asmevo.timing import chip as timing_chip
 from asmevo.verdict import AsmEvoError, UnsupportedError, UsageError
 
 MakeDriver: TypeAlias = Callable[[Path, Sequence[Launch], int], Driver]
@@ -41,8 +46,13 @@ def start(
     settings: Settings | None = None,
     progress: Progress = silent,
     driver: MakeDriver | None = None,
+    workers: int = 1,
+    strategies: Mapping[str, Strategy] | None = None,
 ) -> RunSummary:
     """Search for a faster candidate of `k0` in a new run folder.
+
+    With more than one of `workers`, candidates are examined by so many processes, each with a simulator of its own;
+    `strategies`, where given, stay in this process.
 
     Raises `UsageError` when the folder holds a run already, and what `optimize` raises.
     """
@@ -51,7 +61,7 @@ def start(
     fresh = not folder.exists()
     try:
         with new_run(folder, k0, launches, chip, settings) as store:
-            return _search(store, launches, device, settings, progress, driver)
+            return _search(store, launches, device, settings, progress, driver, workers, strategies)
     except AsmEvoError:
         if fresh and not _begun(folder):
             shutil.rmtree(folder, ignore_errors=True)
@@ -101,39 +111,21 @@ def resume(
     *,
     progress: Progress = silent,
     driver: MakeDriver | None = None,
+    workers: int = 1,
+    strategies: Mapping[str, Strategy] | None = None,
 ) -> RunSummary:
     """Go on with an interrupted or killed run; of the settings only the budgets may differ from the run's.
 
     Raises `UsageError` when the tools are not those whose evidence the run holds.
     """
     with open_run(folder) as store:
-        return _search(store, run_launches(store), device, settings, progress, driver)
+        return _search(store, run_launches(store), device, settings, progress, driver, workers, strategies)
 
 
 def run_settings(folder: Path, attempts: int | None = None, seconds: float | None = None) -> tuple[str, Settings]:
     """Chip and settings of a run, with new budgets where either is given."""
     with Store.open(folder, time.time) as store:
         return store.run.chip, Settings.from_json(store.run.settings).with_budgets(attempts, seconds)
-
-
-def run_launches(store: Store) -> tuple[Launch, ...]:
-    """The launches a run was started with. Raises `InputError` when the data of one has changed or is gone."""
-    tables: list[dict[str, Any]] = json.loads(store.blobs.get(store.run.launches))
-    return tuple(restore(t["launch"], [Path(f) for f in t["folders"]], str(store.folder)) for t in tables)
-
-
-def run_kernel(store: Store) -> str | None:
-    """The kernel a run is about, None where its object has only one; the launches' data need not be there."""
-    tables: list[dict[str, Any]] = json.loads(store.blobs.get(store.run.launches))
-    return next((table["launch"].get("kernel") for table in tables), None)
-
-
-def kernel_of(launches: Sequence[Launch]) -> str | None:
-    """The kernel that all launches name. Raises `UsageError` when they name several."""
-    names = {launch.kernel for launch in launches}
-    if len(names) > 1:
-        raise UsageError("The launches are for several kernels; optimize one kernel at a time.")
-    return next(iter(names), None)
 
 
 def certifier(gate: Gate) -> Certifier:
@@ -159,27 +151,39 @@ def _search(
     settings: Settings,
     progress: Progress,
     driver: MakeDriver | None,
+    workers: int,
+    strategies: Mapping[str, Strategy] | None,
 ) -> RunSummary:
     kernel = kernel_of(launches)
     gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
     gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
-    summary = optimize(
-        store,
-        gate,
-        ObjectiveTimer(device, launches, kernel=kernel),
-        clock=time.monotonic,
-        settings=settings,
-        kernel=kernel,
-        progress=progress,
-        certify=certifier(gate),
-        driver=None if driver is None else driver(store.folder, launches, settings.seed),
-    )
+    timer = ObjectiveTimer(device, launches, kernel=kernel)
+    workers = min(workers, settings.ahead, settings.attempts or settings.ahead)
+    executor: Executor | None = None
+    if workers > 1:
+        here = Drafter(gate.program, timing_chip(store.run.chip), timer.time, strategies) if strategies is not None else None
+        executor = Processes(f"{TARGET}:{store.folder.resolve()}", workers, here)
+    with executor or nullcontext():
+        summary = optimize(
+            store,
+            gate,
+            timer,
+            clock=time.monotonic,
+            settings=settings,
+            kernel=kernel,
+            progress=progress,
+            certify=certifier(gate),
+            strategies=strategies,
+            driver=None if driver is None else driver(store.folder, launches, settings.seed),
+            executor=executor,
+            workers=workers,
+        )
     write_summary(summary)
     return summary
 
 
 def write_summary(summary: RunSummary) -> None:
     """Write what a run found into its folder."""
-    model = chip(summary.chip)
+    model = timing_chip(summary.chip)
     facts = summary.to_json() | {"clock_ghz": model.clock_ghz, "clock_status": model.clock_status}
     write_atomic(summary.folder / SUMMARY, json.dumps(facts, indent=1, sort_keys=True).encode() + b"\n")

@@ -21,8 +21,13 @@ class Settings:
     """Most wall seconds; None for no limit. The one setting that makes a run depend on the machine's speed."""
     threshold: float = 0.001
     """A commit must be faster than the best by more than this share: smaller gains are below what a model can tell."""
-    patience: int = 30
-    """Attempts without a commit after which the working point returns to the best."""
+    islands: int = 4
+    """How many searches run side by side and hand each other what they found."""
+    ahead: int = 8
+    """Proposals that are under way at once, whatever the number of workers: each is made without the results of so many
+    before it."""
+    patience: int = 10
+    """Attempts of an island without a gain after which it is sent elsewhere."""
     stall: int = 120
     """Attempts without a commit after which the search ends."""
     temperature: float = 0.0005
@@ -38,6 +43,8 @@ class Settings:
         _require(self.attempts is None or self.attempts >= 0, "attempts", self.attempts, "at least 0")
         _require(self.seconds is None or self.seconds >= 0, "seconds", self.seconds, "at least 0")
         _require(0 <= self.threshold < 1, "threshold", self.threshold, "at least 0 and below 1")
+        _require(self.islands >= 1, "islands", self.islands, "at least 1")
+        _require(self.ahead >= 1, "ahead", self.ahead, "at least 1")
         _require(self.patience >= 1, "patience", self.patience, "at least 1")
         _require(self.stall >= 1, "stall", self.stall, "at least 1")
         _require(0 <= self.temperature < 1, "temperature", self.temperature, "at least 0 and below 1")

@@ -3,130 +3,149 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
-from asmevo.search.bandit import Arm, Bandit
-from asmevo.search.randomness import stream
+from asmevo.search.archive import Archive
+from asmevo.search.island import Island, Redirect
+from asmevo.search.mix import mix_of
+from asmevo.search.node import Node
 from asmevo.search.settings import Settings
-from asmevo.store import Attempt, Commit, Status
+from asmevo.store import Attempt, Commit
 
-WORTHY = 0.01
-"""Gain of a commit, as a share, that earns the full reward."""
-SIDEWAYS = 0.3
-"""Probability with which a candidate exactly as fast as the working point takes its place: all analyses begin anew."""
 TRIM = "trim"
 """Strategy name of the attempts that drop edits at the end; they do not steer the search."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """An admitted attempt and its time."""
-
-    ordinal: int
-    microseconds: float
+COMPOSE = "compose"
+"""Strategy name of the attempts that try a gain of one island on top of the best of all."""
 
 
 def edits_key(edits: Iterable[dict[str, Any]]) -> str:
     """Identity of a proposal before anything is built."""
-    return json.dumps(list(edits), sort_keys=True)
+    return sha256(json.dumps(list(edits), sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(slots=True)
 class State:
-    """The search's memory. `learn` must be told every finished attempt, once and in order."""
+    """The search's memory. `learn` must be told every finished attempt, once and in order.
+
+    Proposals come in slots: slot n belongs to island n modulo their number, and a slot whose island had nothing new
+    makes no attempt. Attempts without a slot come from elsewhere and count as those of island 0.
+    """
 
     settings: Settings
     k0: Node | None = None
     best: Node | None = None
-    point: Node | None = None
-    """The working point: the admitted candidate that proposals edit."""
+    islands: tuple[Island, ...] = ()
+    archive: Archive = field(default_factory=Archive)
     commits: list[Commit] = field(default_factory=list[Commit])
+    steps: list[int] = field(default_factory=list[int])
+    """Ordinals of what made some island faster, oldest first; composition tries them on the best of all."""
+    composed: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    """Compositions that were tried: ordinal of what they stood on, and key of the edits."""
+    redirects: list[Redirect] = field(default_factory=list[Redirect])
     attempts: int = 0
     """Attempts of the search proper: K0 and trims not counted."""
     next_ordinal: int = 0
+    next_slot: int = 0
     quiet: int = 0
     """Attempts since the last commit."""
     verdicts: Counter[str] = field(default_factory=Counter[str])
     candidates: set[str] = field(default_factory=set[str])
     """Hashes of all objects that were put through the gate."""
-    proposals: set[str] = field(default_factory=set[str])
-    """What was proposed since the last commit, whatever working point it was for: ids are stable, so the same edits
-    elsewhere are the same idea."""
-    exhausted: set[Arm] = field(default_factory=set[Arm])
-    """Arms that had nothing new, until their block changes or the working point is given up."""
-    bandit: Bandit = field(default_factory=Bandit)
     times: dict[int, float] = field(default_factory=dict[int, float])
     """Microseconds of every admitted attempt by ordinal."""
 
+    @property
+    def point(self) -> Node | None:
+        """The working point of the first island."""
+        return self.islands[0].point if self.islands else None
+
+    def island_of(self, slot: int) -> Island:
+        return self.islands[slot % len(self.islands)]
+
     def commit_of(self, attempt: Attempt) -> Commit | None:
-        """The commit that a finished attempt is, if it is one: admitted, and faster by more than the threshold."""
-        if attempt.microseconds is None or self.best is None or attempt.strategy == TRIM:
+        """The commit that a finished attempt is, if it is one: admitted, and faster than the best beyond doubt."""
+        node = node_of(attempt)
+        if node is None or not self.seems_faster(attempt):
             return None
-        if attempt.microseconds >= self.best.microseconds * (1.0 - self.settings.threshold):
+        if attempt.comparison is not None and not attempt.comparison["faster"]:
             return None
-        return Commit(len(self.commits) + 1, attempt.ordinal, attempt.microseconds)
+        return Commit(len(self.commits) + 1, node.ordinal, node.microseconds)
+
+    def seems_faster(self, attempt: Attempt) -> bool:
+        """Whether an attempt's time is better than the best by more than the threshold; trims do not count."""
+        node = node_of(attempt)
+        if node is None or self.best is None or attempt.strategy == TRIM:
+            return False
+        return node.faster_than(self.best, self.settings.threshold)
 
     def learn(self, attempt: Attempt) -> None:
         """Take in a finished attempt."""
         self.next_ordinal = attempt.ordinal + 1
         self.candidates.add(attempt.candidate)
-        if attempt.microseconds is not None:
-            self.times[attempt.ordinal] = attempt.microseconds
+        node = node_of(attempt)
+        if node is not None:
+            self.times[attempt.ordinal] = node.microseconds
         if attempt.strategy == TRIM:
             return
         if attempt.parent is None:
-            if attempt.microseconds is not None:
-                self.k0 = self.best = self.point = Node(attempt.ordinal, attempt.microseconds)
+            if node is not None:
+                self._begin(node, attempt)
             return
-        self.stand_on(Node(attempt.parent, self.times[attempt.parent]))
+        if attempt.slot is not None:
+            self.skip(attempt.slot)
+            self.next_slot = attempt.slot + 1
         self.attempts += 1
         self.verdicts[attempt.verdict.value] += 1
-        self.proposals.add(edits_key(attempt.edits))
-        self.exhausted.update(Arm(draw["strategy"], draw["block"]) for draw in attempt.draws)
-        self._move(attempt)
+        self._learn(attempt, node)
 
-    def _move(self, attempt: Attempt) -> None:
-        """Commit, or move the working point, or stay; then reward the arm."""
-        assert self.best and self.point
-        reward = 0.0
+    def skip(self, slot: int) -> None:
+        """Slots before this one that made no attempt: their islands had nothing new."""
+        while self.next_slot < slot:
+            island = self.island_of(self.next_slot)
+            island.dry = island.dry or self.next_slot >= island.awake
+            self.next_slot += 1
+
+    def _wake(self, island: Island) -> None:
+        """Something changed for an island; slots asked for before do not show whether it has something new."""
+        island.dry, island.awake = False, self.next_slot - 1 + self.settings.ahead
+
+    def _begin(self, node: Node, attempt: Attempt) -> None:
+        self.k0 = self.best = node
+        numbers = range(self.settings.islands)
+        self.islands = tuple(Island(n, mix_of(n), node, [node]) for n in numbers)
+        self.archive.add(node, attempt.behaviour)
+
+    def _learn(self, attempt: Attempt, node: Node | None) -> None:
+        island = self.islands[attempt.island % len(self.islands)]
+        before = list(island.front)
+        island.proposals.add(edits_key(attempt.edits))
+        if attempt.strategy == COMPOSE and attempt.parent is not None:
+            self.composed.add((attempt.parent, edits_key(attempt.edits)))
         commit = self.commit_of(attempt)
         self.quiet += 1
-        if commit:
+        if commit and node:
             self.commits.append(commit)
-            gain = 1.0 - commit.microseconds / self.best.microseconds
-            self.best = self.point = Node(attempt.ordinal, commit.microseconds)
-            self.quiet, reward = 0, min(1.0, 0.3 + gain / WORTHY)
-            self.proposals.clear()
-        elif attempt.status is Status.ADMITTED and attempt.microseconds is not None and self._accepts(attempt):
-            reward = 0.5 if attempt.microseconds < self.point.microseconds else 0.0
-            self.point = Node(attempt.ordinal, attempt.microseconds)
-        if attempt.block is not None:
-            self.bandit.learn(Arm(attempt.strategy, attempt.block), reward)
-        if self.point.ordinal == attempt.ordinal:
-            self.exhausted = {arm for arm in self.exhausted if arm.block != attempt.block}
-        if self.quiet and self.quiet % self.settings.patience == 0:
-            self.stand_on(self.best)
+            self.best, self.quiet = node, 0
+            for other in self.islands:
+                self._wake(other)
+        if island.learn(attempt, node, self.settings, self.attempts) and attempt.strategy != COMPOSE:
+            self.steps.append(attempt.ordinal)
+        if node is not None:
+            self.archive.add(node, attempt.behaviour)
+        assert self.best is not None
+        redirect = island.redirect(self.best, self.archive, self.settings, attempt.ordinal)
+        if redirect is not None:
+            self.redirects.append(redirect)
+        if island.front != before:
+            self._wake(island)
 
-    def stand_on(self, point: Node) -> None:
-        """Give up the working point for another one, if it is another."""
-        if point != self.point:
-            self.point = point
-            self.exhausted.clear()
 
-    def _accepts(self, attempt: Attempt) -> bool:
-        """Metropolis rule on relative time, within the slack around the best."""
-        assert self.best and self.point and attempt.microseconds is not None
-        if attempt.microseconds > self.best.microseconds * (1.0 + self.settings.slack):
-            return False
-        loss = attempt.microseconds / self.point.microseconds - 1.0
-        if loss < 0.0:
-            return True
-        chance = stream(self.settings.seed, attempt.island, self.attempts, "accept").random()
-        if loss == 0.0:
-            return chance < SIDEWAYS
-        temperature = self.settings.temperature
-        return temperature > 0.0 and chance < math.exp(-loss / temperature)
+def node_of(attempt: Attempt) -> Node | None:
+    """The node of an attempt; None when it was not admitted."""
+    if attempt.microseconds is None:
+        return None
+    return Node(attempt.ordinal, attempt.microseconds)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from asmevo.edit import from_json
-from asmevo.search.draft import Built, build
-from asmevo.search.state import TRIM, Node
+from asmevo.search.building import Built, build
+from asmevo.search.node import Node
+from asmevo.search.state import TRIM
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt
 

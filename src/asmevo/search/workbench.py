@@ -9,21 +9,12 @@ from itertools import chain
 from asmevo.codeobject import CodeObject
 from asmevo.edit import Edit, apply_all, from_json
 from asmevo.program import Program, recover
-from asmevo.search.draft import Built, build
+from asmevo.search.building import Built, build
+from asmevo.search.examination import Examination, Examined
 from asmevo.search.protocols import Examiner, Timed, Timer
 from asmevo.search.state import State
 from asmevo.store import Attempt, Commit, Status, Store
-from asmevo.verdict import (
-    AsmEvoError,
-    Check,
-    EnvironmentError_,
-    Finding,
-    InputError,
-    Severity,
-    UnsupportedError,
-    Verdict,
-    weakest,
-)
+from asmevo.verdict import InputError, Severity, UnsupportedError, Verdict
 
 
 class Workbench:
@@ -47,18 +38,22 @@ class Workbench:
         self.k0 = recover(CodeObject.parse(self.k0_bytes), kernel)
         self.source = ""
         """Of the times seen: `modelled` or `measured`."""
-        self._gate, self._timer, self._clock = gate, timer, clock
+        self.examination = Examination(self.k0, gate, timer, clock)
         self._programs: dict[int, Program] = {0: self.k0}
         self._timed: dict[int, Timed] = {}
 
     def replay(self) -> list[Attempt]:
-        """Forget an attempt that a killed process left open, learn the finished ones and return them."""
+        """Forget attempts that a killed process left open, learn the finished ones and return them."""
         self.store.discard_open()
         attempts = self.store.attempts()
         for attempt in attempts:
-            self.state.learn(attempt)
-            self.source = attempt.source or self.source
+            self.learn(attempt)
         return attempts
+
+    def learn(self, attempt: Attempt) -> None:
+        """Take in an attempt that is in the store already."""
+        self.state.learn(attempt)
+        self.source = attempt.source or self.source
 
     def require_k0(self) -> None:
         """Put K0 itself through the gate as attempt 0, unless that was done.
@@ -83,59 +78,44 @@ class Workbench:
 
     def examine(self, attempt: Attempt, built: Built) -> tuple[Attempt, Commit | None]:
         """Put an attempt's candidate through gate and timer. Returns the finished attempt and the commit it is."""
-        began = self._clock()
         self.store.begin(attempt)
-        checks, verdict = self._admit(attempt, built)
-        timed = None
-        if verdict.admitted:
-            timed, failure = self._time(built)
-            if failure:
-                checks, verdict = (*checks, failure), failure.verdict
-        done = replace(
-            attempt,
-            status=Status.ADMITTED if timed else Status.REFUSED,
-            verdict=verdict,
-            checks=tuple(c.to_json() for c in checks),
-            microseconds=timed.microseconds if timed else None,
-            source=timed.source if timed else "",
-            seconds=self._clock() - began,
-        )
-        if timed:
-            self.source = timed.source
+        found, timed = self.examination.examine(built, self.edits(attempt))
+        if timed is not None:
             self._programs[attempt.ordinal] = built.program
             self._timed[attempt.ordinal] = timed
+        return self.finish(attempt, found)
+
+    def finish(self, attempt: Attempt, found: Examined) -> tuple[Attempt, Commit | None]:
+        """Store what was found of a stored attempt, and only then learn it. Returns it, and the commit it is."""
+        done = replace(
+            attempt,
+            status=Status.REFUSED if found.microseconds is None else Status.ADMITTED,
+            verdict=found.verdict,
+            checks=found.checks,
+            microseconds=found.microseconds,
+            source=found.source,
+            behaviour=found.behaviour,
+            seconds=found.seconds,
+        )
+        self.source = found.source or self.source
+        if self.state.seems_faster(done):
+            done = self._compared(done)
         commit = self.state.commit_of(done)
         if commit:
-            self.store.blobs.put(built.data)
+            self.store.blobs.put(build(self.k0, self.edits(done)).data)
         self.store.finish(done, commit)
         self.state.learn(done)
         return done, commit
 
-    def _admit(self, attempt: Attempt, built: Built) -> tuple[tuple[Check, ...], Verdict]:
-        """The gate's checks and verdict; a candidate that breaks the gate is UNKNOWN, as is a report that admits what
-        one of its checks does not."""
-        if built.failure:
-            return (built.failure,), built.failure.verdict
-        try:
-            report = self._gate.examine(built.data, self.k0, self.edits(attempt))
-        except EnvironmentError_:
-            raise
-        except AsmEvoError as error:
-            return (_unknown("gate", str(error)),), Verdict.UNKNOWN
-        checks = tuple(report.checks)
-        if report.verdict.admitted is not weakest(c.verdict for c in checks).admitted:
-            failure = _unknown("gate", f"The gate said {report.verdict}, which its checks do not.")
-            return (*checks, failure), failure.verdict
-        return checks, report.verdict
-
-    def _time(self, built: Built) -> tuple[Timed | None, Check | None]:
-        try:
-            timed = self._timer.time(built.data, built.program)
-        except UnsupportedError as error:
-            return None, _unknown("time", str(error))
-        if not timed.microseconds > 0.0:
-            return None, _unknown("time", f"The timer gave {timed.microseconds} us.")
-        return timed, None
+    def _compared(self, attempt: Attempt) -> Attempt:
+        """The attempt with how it compares with the best, where the timer knows its doubt."""
+        best = self.state.best
+        assert best
+        candidate = build(self.k0, self.edits(attempt)).data
+        found = self.examination.compare(self.object(best.ordinal), candidate)
+        if found is None:
+            return attempt
+        return replace(attempt, comparison=found.to_json() | {"against": best.ordinal})
 
     def edits(self, attempt: Attempt) -> tuple[Edit, ...]:
         """All edits from K0 to an attempt's candidate; the attempt need not be stored yet."""
@@ -155,9 +135,5 @@ class Workbench:
     def timed(self, ordinal: int) -> Timed:
         """The time of an admitted attempt's candidate; taken again when an earlier process took it."""
         if ordinal not in self._timed:
-            self._timed[ordinal] = self._timer.time(self.object(ordinal), self.program(ordinal))
+            self._timed[ordinal] = self.examination.time(self.object(ordinal), self.program(ordinal))
         return self._timed[ordinal]
-
-
-def _unknown(name: str, message: str) -> Check:
-    return Check(name, Verdict.UNKNOWN, (Finding(f"{name}.unknown", message),))

@@ -54,6 +54,8 @@ class Attempt:
     candidate: str
     """SHA-256 of the rebuilt object; empty when it could not be rebuilt."""
     island: int = 0
+    slot: int | None = None
+    """Number of the proposal among all that the search asked for; None for attempts from elsewhere."""
     block: int | None = None
     """Number of the block that the strategy was pointed at."""
     window: tuple[int, int] | None = None
@@ -67,6 +69,11 @@ class Attempt:
     """Time of the candidate over the launches; only admitted attempts have one."""
     source: str = ""
     """`modelled` or `measured`."""
+    comparison: Mapping[str, Any] | None = None
+    """How it compares with the best before it, where it looked faster: `against` (ordinal), `speedup`, `low`, `high`,
+    `share_faster`, `faster`."""
+    behaviour: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What it is like apart from its time: its place in the archive."""
     seconds: float = 0.0
     """Wall time the attempt took. For reports; no decision reads it."""
 

@@ -36,6 +36,7 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
         "island": attempt.island,
         "strategy": attempt.strategy,
         "note": attempt.note,
+        "slot": attempt.slot,
         "block": attempt.block,
         "window_first": first,
         "window_last": last,
@@ -47,6 +48,8 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
         "checks": dump(attempt.checks),
         "microseconds": attempt.microseconds,
         "source": attempt.source,
+        "comparison": None if attempt.comparison is None else dump(attempt.comparison),
+        "behaviour": dump(attempt.behaviour),
         "seconds": attempt.seconds,
     }
 
@@ -60,6 +63,7 @@ def attempt_of(row: sqlite3.Row, path: Path) -> Attempt:
         edits=tuple(load(row["edits"], path)),
         candidate=row["candidate"],
         island=row["island"],
+        slot=row["slot"],
         block=row["block"],
         window=None if row["window_first"] is None else (row["window_first"], row["window_last"]),
         draws=tuple(load(row["draws"], path)),
@@ -68,6 +72,8 @@ def attempt_of(row: sqlite3.Row, path: Path) -> Attempt:
         checks=tuple(load(row["checks"], path)),
         microseconds=row["microseconds"],
         source=row["source"],
+        comparison=None if row["comparison"] is None else load(row["comparison"], path),
+        behaviour=load(row["behaviour"], path),
         seconds=row["seconds"],
     )
 

@@ -42,6 +42,15 @@ MIGRATIONS: tuple[str, ...] = (
         kind TEXT NOT NULL, ordinal INTEGER NOT NULL, at REAL NOT NULL, facts TEXT NOT NULL
     ) STRICT;
     """,
+    """
+    ALTER TABLE attempt ADD COLUMN slot INTEGER;
+    ALTER TABLE attempt ADD COLUMN comparison TEXT;
+    ALTER TABLE attempt ADD COLUMN behaviour TEXT NOT NULL DEFAULT '{}';
+    CREATE TABLE pattern (
+        attempt INTEGER PRIMARY KEY REFERENCES attempt (ordinal),
+        facts TEXT NOT NULL
+    ) STRICT;
+    """,
 )
 """Step n leads from schema version n to n + 1."""
 

@@ -22,8 +22,9 @@ class Store:
     """A run's memory, in a folder of its own: `run.sqlite`, `blobs/` and `run.lock`.
 
     Contract: an attempt is stored with `begin` before the gate sees its candidate and with `finish` before anyone uses
-    the result; both are transactions, so a process killed at any moment leaves at most one open attempt, which
-    `discard_open` removes and the search then makes again. Attempts have consecutive ordinals from 0 (K0 itself). One
+    the result; both are transactions, so a process killed at any moment leaves open only those attempts that were under
+    way, which `discard_open` removes and the search then makes again. Attempts are finished in the order of their
+    ordinals. Attempts have consecutive ordinals from 0 (K0 itself). One
     process writes a run at a time; any number may read it meanwhile. Nothing here interprets edits or checks.
 
     Errors: `EnvironmentError_` for a full or failing disk and for a run that another process holds; `InputError` for a
@@ -117,7 +118,7 @@ class Store:
                 self._database.insert("lineage", row)
 
     def discard_open(self) -> int:
-        """Remove attempts that a killed process left open; returns how many there were (0 or 1)."""
+        """Remove attempts that a killed process left open; returns how many there were."""
         return self._database.delete("attempt", "status = ?", (Status.OPEN,))
 
     def attempts(self) -> list[Attempt]:
