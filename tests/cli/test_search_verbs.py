@@ -28,9 +28,10 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, fp8_gemm_path: Path) -> Path:
-    """The folder of a run of one candidate."""
+    """The folder of a run of three candidates."""
     folder = tmp_path_factory.mktemp("runs") / "gemm"
-    assert run(["optimize", str(fp8_gemm_path), "-l", str(LAUNCH), "-n", "1", "--quiet", "--out", str(folder)]) == 0
+    command = ["optimize", str(fp8_gemm_path), "-l", str(LAUNCH), "-n", "3", "-j", "1", "--quiet", "--out", str(folder)]
+    assert run(command) == 0
     return folder
 
 
@@ -60,7 +61,7 @@ def test_the_result_verifies_against_its_certificate(runs, finished, fp8_gemm_pa
 
 def test_show_prints_lineage_and_diff(runs, finished):
     text = runs("show", finished)
-    assert re.search(r"commit 1 \(attempt 1, \w+\): (PROVED|TESTED), modelled ", text)
+    assert re.search(r"commit 1 \(attempt \d, \w+\): (PROVED|TESTED), modelled ", text)
     assert "@@ block " in text and "\n+" in text and "\n-" in text
     assert "modelled for mi300x at 2.1 GHz" in text
     facts = json.loads(runs("show", finished, "--json"))
@@ -68,9 +69,9 @@ def test_show_prints_lineage_and_diff(runs, finished):
 
 
 def test_resume_goes_on_with_a_larger_budget(runs, finished):
-    lines = [json.loads(line) for line in runs("resume", finished, "-n", "2", "--json-lines").splitlines()]
+    lines = [json.loads(line) for line in runs("resume", finished, "-n", "4", "-j", "1", "--json-lines").splitlines()]
     assert lines[0]["kind"] == "start"
-    assert lines[-1]["attempts"] == 2 and not lines[-1]["interrupted"]
+    assert lines[-1]["attempts"] == 4 and not lines[-1]["interrupted"]
     assert lines[-1]["source"] == "modelled" and lines[-1]["chip"] == "mi300x"
 
 
@@ -83,6 +84,25 @@ def test_show_prints_what_was_written(runs, finished):
 def test_a_run_of_other_tools_is_not_gone_on_with(fails, finished, monkeypatch):
     monkeypatch.setattr("asmevo.search.session.tools", lambda: {"llvm": "21.0.0"})
     assert "21.0.0 now" in fails(2, "resume", finished)
+
+
+def test_a_fork_goes_on_from_an_earlier_attempt(runs, finished, tmp_path):
+    done = json.loads(runs("fork", finished, "--at", "1", "--out", tmp_path / "fork", "-n", "2", "-j", "1", "--json"))
+    assert done["attempts"] == 2
+    before, after = (json.loads(runs("show", folder, "--json")) for folder in (finished, tmp_path / "fork"))
+    assert after["strategies"].keys() <= before["strategies"].keys(), "the same seed goes the same way"
+
+
+def test_a_run_replays(runs, finished):
+    facts = json.loads(runs("replay", finished, "--json"))
+    assert facts["same"] and facts["attempts"] == 4 and facts["rebuilt"] > 4
+
+
+def test_what_paid_is_tried_on_another_object(runs, finished, tmp_path, fp8_gemm_path):
+    files = ("transfer", finished, fp8_gemm_path, "-l", LAUNCH, "-n", "1", "--out", tmp_path, "--json", "--quiet")
+    (found,) = json.loads(runs(*files))["runs"]
+    assert found["attempts"] == 1 and found["verdict"] in ADMITTED
+    assert found["best_microseconds"] < found["k0_microseconds"], "the same kernel has the same gain"
 
 
 def test_a_folder_that_is_taken(fails, finished, fp8_gemm_path):
@@ -108,7 +128,20 @@ def test_budgets_that_make_no_sense(fails, tmp_path, fp8_gemm_path, budget):
 def test_an_interrupted_run_resumes(runs, tmp_path, fp8_gemm_path):
     """Ctrl-C after the first candidate: exit code 130, nothing but progress printed, and the run goes on."""
     folder = tmp_path / "run"
-    command = [sys.executable, "-m", "asmevo", "optimize", fp8_gemm_path, "-l", LAUNCH, "-n", "500", "--json-lines"]
+    command = [
+        sys.executable,
+        "-m",
+        "asmevo",
+        "optimize",
+        fp8_gemm_path,
+        "-l",
+        LAUNCH,
+        "-n",
+        "500",
+        "-j",
+        "1",
+        "--json-lines",
+    ]
     with subprocess.Popen(
         [*map(str, command), "--out", str(folder)],
         stdout=subprocess.PIPE,
@@ -126,5 +159,5 @@ def test_an_interrupted_run_resumes(runs, tmp_path, fp8_gemm_path):
     assert process.returncode == 130
     summary = json.loads(last)
     assert summary["interrupted"] and 1 <= summary["attempts"] < 500
-    done = json.loads(runs("resume", folder, "-n", str(summary["attempts"] + 1), "--json", "--quiet"))
+    done = json.loads(runs("resume", folder, "-n", str(summary["attempts"] + 1), "-j", "1", "--json", "--quiet"))
     assert done["attempts"] == summary["attempts"] + 1 and not done["interrupted"]

@@ -96,11 +96,18 @@ def test_edits_that_do_not_pay_are_dropped(tmp_path: Path) -> None:
         last = store.commits()[-1]
         untrimmed = [e["kind"] for a in store.chain(last.attempt) for e in a.edits]
         kinds = [e["kind"] for a in store.chain(summary.best_ordinal) for e in a.edits]
-    assert 0 < summary.trims <= SETTINGS.trims
+    assert 0 < summary.trims <= 2 * SETTINGS.trims
     assert "reorder" in untrimmed
     assert kinds.count("reorder") < untrimmed.count("reorder")
     assert kinds.count("delete") == untrimmed.count("delete")
     assert attempts[summary.best_ordinal].microseconds == summary.best_microseconds <= last.microseconds
+    with Store.open(tmp_path / "run", time.time) as store:
+        shares, patterns = store.events()[-1].facts["shares"], store.patterns()
+    known = [share["share"] for share in shares if share["share"] is not None]
+    assert (
+        known and all(0 < share < 1 for share in known) and {share["strategy"] for share in shares} <= {"thin", "swap"}
+    )
+    assert set(patterns) == {commit.attempt for commit in Store.open(tmp_path / "run", time.time).commits()}
     again = Rig(tmp_path / "run")
     assert again.run(strategies=strategies).best_ordinal == summary.best_ordinal
     assert again.gate.examined == [], "a finished run has nothing left to examine"

@@ -12,9 +12,9 @@ from asmevo.timing import chip
 from programs import program_from_text
 
 
-def context(text: str, block: int = 0, analyst: Analyst | None = None) -> Context:
+def context(text: str, block: int = 0, analyst: Analyst | None = None, **descriptor: int) -> Context:
     """The context of one block of a program; all its lines are equally hot."""
-    return context_of(program_from_text(text), block, analyst)
+    return context_of(program_from_text(text, **descriptor), block, analyst)
 
 
 def context_of(program: Program, block: int, analyst: Analyst | None = None) -> Context:

@@ -8,6 +8,7 @@ from asmevo.cli import capture
 from asmevo.cli.compare import compare
 from asmevo.cli.coverage import coverage
 from asmevo.cli.debug import debug
+from asmevo.cli.fork import fork
 from asmevo.cli.inspect import inspect
 from asmevo.cli.install import install
 from asmevo.cli.launches import launches
@@ -17,12 +18,14 @@ from asmevo.cli.profile import profile
 from asmevo.cli.rebuild import rebuild
 from asmevo.cli.recover import recover
 from asmevo.cli.replace import replace
+from asmevo.cli.replay import replay
 from asmevo.cli.resume import resume
 from asmevo.cli.rollback import rollback
 from asmevo.cli.run import run
 from asmevo.cli.show import show
 from asmevo.cli.status import status
 from asmevo.cli.strength import strength
+from asmevo.cli.transfer import transfer
 from asmevo.cli.verify import verify
 
 app = typer.Typer(
@@ -49,6 +52,9 @@ for verb in (
     strength,
     optimize,
     resume,
+    fork,
+    replay,
+    transfer,
     show,
     install,
     status,

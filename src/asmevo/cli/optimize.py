@@ -11,7 +11,19 @@ from typer import Option
 from asmevo.cli.inputs import read_launches, read_object
 from asmevo.cli.models import Driver, models_wanted, tell_models
 from asmevo.cli.output import emit_summary
-from asmevo.cli.parameters import CHIP, Budget, ChipName, Json, JsonLines, LaunchPaths, ObjectPath, Quiet, Seconds
+from asmevo.cli.parameters import (
+    CHIP,
+    Budget,
+    ChipName,
+    Json,
+    JsonLines,
+    LaunchPaths,
+    ObjectPath,
+    Quiet,
+    Seconds,
+    Workers,
+    cores,
+)
 from asmevo.cli.progress import watching
 from asmevo.device import simulator
 from asmevo.search import Settings, start
@@ -32,6 +44,7 @@ def optimize(
         Driver | None, Option(help="Who proposes; `mixed` where models are given: rules, and models where those stall.")
     ] = None,
     replay: Annotated[Path | None, Option(help="Run whose models' replies are taken, instead of asking any.")] = None,
+    workers: Workers = None,
     quiet: Quiet = False,
     json_lines: JsonLines = False,
     json: Json = False,
@@ -39,8 +52,8 @@ def optimize(
     """Search for a faster object that behaves like K0 on every launch.
 
     Ends at a budget (200 candidates where none is given) or when nothing new is left to try. Ctrl-C stops cleanly, and
-    `asmevo resume` goes on. A seed with a budget in candidates gives the same lineage on every machine. A faster
-    object is written into the run folder with its certificate.
+    `asmevo resume` goes on. A seed with a budget in candidates gives the same lineage on every machine, for any number
+    of workers. A faster object is written into the run folder with its certificate.
     """
     folder = out or Path("runs") / k0.stem
     settings = Settings(seed=seed).with_budgets(budget, seconds)
@@ -53,7 +66,8 @@ def optimize(
         watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress,
     ):
         summary = start(
-            folder, obj.data, launches, device, chip=chip, settings=settings, progress=progress, driver=models
-        )
+            folder, obj.data, launches, device,
+            chip=chip, settings=settings, progress=progress, driver=models, workers=cores(workers),
+        )  # fmt: skip
         tell_models(models)
     return emit_summary(summary, json or json_lines)

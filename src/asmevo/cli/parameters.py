@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -29,4 +30,12 @@ Quiet = Annotated[bool, Option("--quiet", "-q", help="Show no progress.")]
 JsonLines = Annotated[bool, Option("--json-lines", help="Print each step, and the result, as a line of JSON.")]
 Budget = Annotated[int | None, Option("--budget", "-n", help="Most candidates to try.", min=0)]
 Seconds = Annotated[float | None, Option("--time", "-t", help="Most seconds to search.", min=0)]
+Workers = Annotated[
+    int | None, Option("--workers", "-j", help="Processes that examine candidates; all cores without it.", min=1)
+]
 RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder of a run.", show_default=False)]
+
+
+def cores(workers: int | None) -> int:
+    """How many workers: as many as are wanted, else one a core that this process may use."""
+    return workers or len(os.sched_getaffinity(0))

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from asmevo.agent.llm import Models
 from asmevo.cli.models import tell_models
 from asmevo.cli.output import emit_summary
-from asmevo.cli.parameters import Budget, Json, JsonLines, Quiet, RunFolder, Seconds
+from asmevo.cli.parameters import Budget, Json, JsonLines, Quiet, RunFolder, Seconds, Workers, cores
 from asmevo.cli.progress import watching
 from asmevo.device import simulator
 from asmevo.search import resume as go_on
@@ -18,6 +18,7 @@ def resume(
     run: RunFolder,
     budget: Budget = None,
     seconds: Seconds = None,
+    workers: Workers = None,
     quiet: Quiet = False,
     json_lines: JsonLines = False,
     json: Json = False,
@@ -33,6 +34,6 @@ def resume(
         simulator(chip) as device,
         watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress,
     ):
-        summary = go_on(run, device, settings, progress=progress, driver=models)
+        summary = go_on(run, device, settings, progress=progress, driver=models, workers=cores(workers))
         tell_models(models)
     return emit_summary(summary, json or json_lines)

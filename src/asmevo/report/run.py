@@ -36,6 +36,7 @@ def run_facts(store: Store, kernel: str | None = None) -> dict[str, Any]:
         "attempts": len(tried),
         "verdicts": dict(Counter(a.verdict.value for a in tried)),
         "strategies": _by_strategy(store, tried),
+        "redirects": [{"after": e.ordinal, **e.facts} for e in store.events() if e.kind == "redirect"],
         "lineage": _lineage(store, program),
         "result": _result(store, program),
         "files": sorted(p.name for p in store.folder.iterdir() if p.suffix in (".co", ".json")),
@@ -90,6 +91,7 @@ def _result(store: Store, k0: Program) -> dict[str, Any] | None:
         "us": attempt.microseconds,
         "sha256": attempt.candidate,
         "edits": len(edits),
+        "shares": stops[-1].facts.get("shares", []),
         "diff": diff(k0, apply_all(k0, edits)),
     }
 
@@ -107,6 +109,8 @@ def run_text(facts: dict[str, Any]) -> str:
     ]
     rows = [[name, *(str(n) for n in counts.values())] for name, counts in facts["strategies"].items()]
     out += [table(["strategy", "attempts", "admitted", "commits"], rows), ""] if rows else []
+    out += [f"after attempt {r['after']}: island {r['island']} to {r['to']}, {r['reason']}" for r in facts["redirects"]]
+    out += [""] if facts["redirects"] else []
     out.append(f"K0  {time_text(k0_us, source)}")
     before = k0_us
     for commit in facts["lineage"]:
@@ -123,6 +127,7 @@ def run_text(facts: dict[str, Any]) -> str:
             "",
             f"result (attempt {result['attempt']}): {result['verdict']}, {time_text(result['us'], source)}, "
             f"{gain_text(k0_us, result['us'])} against K0 with {result['edits']} edits",
+            *(_share_text(share) for share in result["shares"]),
             result["diff"],
         ]
     elif facts["lineage"]:
@@ -130,6 +135,11 @@ def run_text(facts: dict[str, Any]) -> str:
     else:
         out.append("no admitted candidate was faster")
     return "\n".join(out)
+
+
+def _share_text(share: dict[str, Any]) -> str:
+    part = "needed by the others" if share["share"] is None else f"{100 * share['share']:.0f} % of the gain"
+    return f"    {part}: attempt {share['attempt']}, {share['strategy']}: {share['note']}"
 
 
 def counts_text(verdicts: Mapping[str, int]) -> str:

@@ -1,13 +1,16 @@
 """The search: what to try next, what becomes a commit, when to stop, and what is handed back."""
 
 from asmevo.search.building import Built, build
+from asmevo.search.fork import fork
 from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.launches import kernel_of, run_kernel, run_launches
 from asmevo.search.node import Node
 from asmevo.search.optimize import optimize
+from asmevo.search.pattern import patterns_of
 from asmevo.search.protocols import Examiner, Progress, Report, Timed, Timer, Update, silent
 from asmevo.search.randomness import stream
+from asmevo.search.replay import Replayed, replay
 from asmevo.search.result import CERTIFICATE, OBJECT, Certifier, write_result
 from asmevo.search.session import (
     MakeDriver,
@@ -37,6 +40,7 @@ __all__ = [
     "MakeDriver",
     "Node",
     "Progress",
+    "Replayed",
     "Report",
     "RunSummary",
     "Settings",
@@ -47,10 +51,13 @@ __all__ = [
     "Workbench",
     "build",
     "certifier",
+    "fork",
     "kernel_of",
     "new_run",
     "open_run",
     "optimize",
+    "patterns_of",
+    "replay",
     "resume",
     "run_kernel",
     "run_launches",

@@ -23,6 +23,10 @@ SECONDS = 3600.0
 """Most wall time for one answer of a worker; runs inside it have limits of their own."""
 
 
+TURN = 0.5
+"""Seconds that a wait lasts at most, so that a signal is seen."""
+
+
 class Ticket(Protocol[T_co]):
     """An answer that may not be there yet."""
 
@@ -53,7 +57,7 @@ class Executor(ABC):
 
     @abstractmethod
     def wait(self, tickets: Sequence[Ticket[Any]]) -> None:
-        """Wait until one of these is done; the first is the most urgent."""
+        """Wait until one of these is done, or for a moment; the first is the most urgent."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to end
         """End what was started."""
@@ -145,7 +149,7 @@ class Processes(Executor):
             if isinstance(ticket, _Later):
                 ticket.result()
                 return
-        wait([cast("Future[Any]", ticket) for ticket in tickets], return_when=FIRST_COMPLETED)
+        wait([cast("Future[Any]", ticket) for ticket in tickets], TURN, return_when=FIRST_COMPLETED)
 
     def _examine(self, edits: Edits, candidate: str) -> Examined:
         try:

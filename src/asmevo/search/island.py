@@ -107,7 +107,7 @@ class Island:
         loss = node.microseconds / self.point.microseconds - 1.0
         if loss < 0.0:
             return True
-        chance = stream(settings.seed, attempt.island, count, "accept").random()
+        chance = stream(settings.seed_after(attempt.ordinal - 1), attempt.island, count, "accept").random()
         if loss == 0.0:
             return chance < SIDEWAYS
         warm = settings.temperature > 0.0 and self.mix.policy == "annealing"
@@ -132,7 +132,7 @@ class Island:
             return Redirect(ordinal, self.number, self.best.ordinal, f"{stuck}: back to the island's best")
         self.mix = self.mix.turned()
         self.bandit = Bandit()
-        rng = stream(settings.seed, self.number, ordinal, "redirect")
+        rng = stream(settings.seed_after(ordinal), self.number, ordinal, "redirect")
         besides = frozenset(node.ordinal for node in self.front)
         found = archive.choose(besides, overall.microseconds * (1.0 + RESTART), rng)
         if found is None:

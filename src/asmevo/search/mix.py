@@ -27,12 +27,12 @@ class Mix:
         return Mix(self.policy, 1.0 / self.focus if self.focus != 1.0 else 0.5)
 
 
-_ORDER = ("reschedule", "nudge", "pipeline")
-_VALUES = ("simplify", "combine", "waits")
+_ORDER = ("reschedule", "nudge")
+_VALUES = ("simplify", "waits", "align", "priority")
 MIXES: tuple[Mix, ...] = (
     Mix("annealing", 1.0),
     Mix("greedy", 2.0, dict.fromkeys(_ORDER, 3.0)),
-    Mix("beam", 1.0, {"pipeline": 3.0, "occupancy": 3.0, "reschedule": 2.0}),
+    Mix("beam", 1.0, {"rename": 3.0, "reschedule": 2.0}),
     Mix("annealing", 0.5, dict.fromkeys(_VALUES, 3.0)),
 )
 """Habits by island number; further islands begin again, with streams of their own."""

@@ -9,13 +9,14 @@ from asmevo.search.draft import Drafter
 from asmevo.search.executor import Executor, Inline, Station
 from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
+from asmevo.search.pattern import keep_patterns
 from asmevo.search.pipeline import Pipeline
 from asmevo.search.protocols import Examiner, Progress, Timer, Update, silent
 from asmevo.search.result import Certifier, write_result
 from asmevo.search.settings import Settings
 from asmevo.search.state import State
 from asmevo.search.summary import RunSummary
-from asmevo.search.trim import trim
+from asmevo.search.trim import Trimmer
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt, Store
 from asmevo.strategies import Strategy, strategies_named
@@ -68,11 +69,25 @@ def optimize(
     return _Search(bench, gate, executor, clock, progress, workers, driver).run(certify)
 
 
+def follow(bench: Workbench, drafter: Drafter) -> tuple[int, str]:
+    """Go over a finished run as the search did, drawing every slot again; the store's attempts are all there is.
+
+    Returns how many attempts came out the same, and the first difference, empty for none.
+    """
+    recorded = bench.store.attempts()
+    for k0 in recorded[:1]:
+        bench.learn(k0)
+    pipeline = Pipeline(bench, Inline(Station(bench.examination, drafter)), recorded[1:], verify=True)
+    search = _Search(bench, None, Inline(Station(bench.examination, drafter)), lambda: 0.0, silent, 1, None)
+    search.go(pipeline, Interrupt())
+    return pipeline.verified, pipeline.difference
+
+
 class _Search:
     def __init__(
         self,
         bench: Workbench,
-        gate: Examiner,
+        gate: Examiner | None,
         executor: Executor,
         clock: Callable[[], float],
         progress: Progress,
@@ -83,7 +98,10 @@ class _Search:
         self._gate, self._executor, self._workers, self._driver = gate, executor, workers, driver
         self._handed = 1
         """Ordinal of the next attempt when the driver had its last turn."""
-        self._turns: list[int] = []
+        events = bench.store.events()
+        self._redirects = sum(event.kind == REDIRECT for event in events)
+        """How many of the redirects are in the store."""
+        self._turns = [event.ordinal for event in events if event.kind == HANDOVER]
         """Ordinals of the last attempts of turns that an earlier process saw."""
         self._clock, self._progress = clock, progress
         self._started = clock()
@@ -94,23 +112,25 @@ class _Search:
         store.discard_open()
         recorded = store.attempts()
         self._before = sum(a.seconds for a in recorded) / self._workers
-        self._redirects = sum(event.kind == REDIRECT for event in store.events())
-        self._turns = [event.ordinal for event in store.events() if event.kind == HANDOVER]
         with Interrupt() as interrupt:
             store.event("resume" if recorded else "start", len(recorded), self.settings.to_json())
             for k0 in recorded[:1]:
                 self.bench.learn(k0)
             self.bench.require_k0()
             self._tell("start")
-            reason = self._loop(Pipeline(self.bench, self._executor, recorded[1:]), interrupt)
+            reason = self.go(Pipeline(self.bench, self._executor, recorded[1:]), interrupt)
             store.discard_open()
-            result = trim(self.bench, lambda: self._may_trim(interrupt), lambda a: self._tell("trim", a))
-            summary = write_result(self.bench, result, reason, interrupt.wanted, self._elapsed(), certify)
-            store.event("stop", self.state.next_ordinal - 1, {"reason": reason, "result": result.ordinal})
+            trimmer = Trimmer(self.bench, lambda: self._may_trim(interrupt), lambda a: self._tell("trim", a))
+            result = trimmer.trim()
+            shares = [asdict(share) for share in trimmer.shares(result)]
+            keep_patterns(self.bench)
+            summary = write_result(self.bench, result.node, reason, interrupt.wanted, self._elapsed(), certify)
+            facts = {"reason": reason, "result": result.node.ordinal, "shares": shares}
+            store.event("stop", self.state.next_ordinal - 1, facts)
         self._tell("stop", reason=reason)
         return summary
 
-    def _loop(self, pipeline: Pipeline, interrupt: Interrupt) -> str:
+    def go(self, pipeline: Pipeline, interrupt: Interrupt) -> str:
         """Search until there is a reason to end. What was under way when one came up is finished, but for a signal or
         the end of the time."""
         while True:
@@ -137,7 +157,7 @@ class _Search:
 
     def _hand_over(self, pipeline: Pipeline, interrupt: Interrupt) -> bool:
         """Give the driver a turn, or find that it had it; whether it took one."""
-        if self._driver is None:
+        if self._driver is None or self._gate is None:
             return False
         state, settings = self.state, self.settings
         pipeline.learn_others()

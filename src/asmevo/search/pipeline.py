@@ -50,7 +50,13 @@ class Pipeline:
     workers there are, on how fast they are, and on what an earlier process had finished.
     """
 
-    def __init__(self, bench: Workbench, executor: Executor, recorded: Iterable[Attempt]) -> None:
+    def __init__(
+        self, bench: Workbench, executor: Executor, recorded: Iterable[Attempt], *, verify: bool = False
+    ) -> None:
+        """`recorded` are the attempts of earlier processes. With `verify` they are drawn again and compared."""
+        self.verified, self.difference = 0, ""
+        """How many came out the same, and the first that did not."""
+        self._verify = verify
         self._bench, self._state, self._executor = bench, bench.state, executor
         self._recorded = deque(recorded)
         self._known = {a.slot: a for a in self._recorded if a.slot is not None}
@@ -95,12 +101,44 @@ class Pipeline:
         flight = _Flight(self._next)
         self._next += 1
         self._flights.append(flight)
+        if self._verify and flight.slot <= self._last and not self.difference:
+            self._compare(flight.slot)
         if flight.slot in self._known:
             flight.attempt, flight.recorded, flight.settled = self._known[flight.slot], True, True
         elif flight.slot <= self._last or self._state.island_of(flight.slot).dry:
             flight.settled = True
         else:
-            flight.request = request_for(self._state, flight.slot, self.edits, self._graft)
+            flight.request = self._request(flight.slot, self._ordinal - 1)
+
+    def _request(self, slot: int, last: int) -> Request:
+        return request_for(self._state, slot, last, self.edits, self._graft)
+
+    def _compare(self, slot: int) -> None:
+        """Draw a recorded slot again."""
+        then = self._known.get(slot)
+        last = then.ordinal - 1 if then else max((a.ordinal for s, a in self._known.items() if s < slot), default=0)
+        now: Draft | None = None
+        if not self._state.island_of(slot).dry:
+            request, again = self._request(slot, last), 0
+            taken = self._taken(slot)
+            now = self._executor.draft(request).result()
+            while now is not None and now.candidate in taken and again + 1 < AGAIN:
+                again += 1
+                request = replace(request, again=again, candidates=request.candidates | taken)
+                now = self._executor.draft(request).result()
+            if now is not None and now.candidate in taken:
+                now = None
+        if then is None and now is None:
+            return
+        if then is None or now is None or _drawn(then) != _drawn(now):
+            self.difference = f"slot {slot} is drawn as {now and now.note!r}, and was {then and then.note!r}"
+        else:
+            self.verified += 1
+
+    def _taken(self, slot: int) -> frozenset[str]:
+        """What was tried in slots whose results this one is drawn without."""
+        since = range(slot - self._state.settings.ahead, slot)
+        return frozenset(c for n in since if (c := self._candidates.get(n)))
 
     def step(self, interrupted: Callable[[], bool]) -> tuple[Attempt, Commit | None, bool] | None:
         """Go on until one attempt is finished and learned; None when the slots under way make none, or no longer may.
@@ -163,12 +201,10 @@ class Pipeline:
         """Store the attempt of a draft and have it examined; whether the slot is settled now."""
         draft, request = ticket.result(), flight.request
         assert request is not None
-        since = range(flight.slot - self._state.settings.ahead, flight.slot)
-        taken = {c for slot in since if (c := self._candidates.get(slot))}
+        taken = self._taken(flight.slot)
         same = draft is not None and draft.candidate in taken
         if same and request.again + 1 < AGAIN:
-            taken = request.candidates | taken
-            flight.request = replace(request, again=request.again + 1, candidates=taken)
+            flight.request = replace(request, again=request.again + 1, candidates=request.candidates | taken)
             flight.draft = self._executor.draft(flight.request)
             return False
         flight.settled, flight.request, flight.draft = True, None, None
@@ -207,3 +243,8 @@ class Pipeline:
     def _graft(self, ordinal: int) -> Graft:
         attempt = self._bench.store.attempt(ordinal)
         return Graft(ordinal, attempt.edits, attempt.note)
+
+
+def _drawn(made: Attempt | Draft) -> tuple[object, ...]:
+    """What a draft decides."""
+    return (made.parent, made.strategy, made.note, made.edits, made.candidate, made.block, made.window, made.draws)

@@ -78,8 +78,14 @@ COMPOSE_EVERY = 2
 """Of the slots of an island, one in so many tries a composition, while there are some to try."""
 
 
-def request_for(state: State, slot: int, edits_of: Callable[[int], Edits], step: Callable[[int], Graft]) -> Request:
-    """What slot `slot` asks for, as the state is now. `edits_of` gives all edits of an attempt from K0."""
+def request_for(
+    state: State, slot: int, last: int, edits_of: Callable[[int], Edits], step: Callable[[int], Graft]
+) -> Request:
+    """What slot `slot` asks for, as the state is now.
+
+    `last` is the ordinal of the last attempt that is known to have been made, `edits_of` gives all edits of an attempt
+    from K0, `step` an attempt as a graft.
+    """
     island = state.island_of(slot)
     assert state.best
     turn = slot // len(state.islands)
@@ -92,7 +98,7 @@ def request_for(state: State, slot: int, edits_of: Callable[[int], Edits], step:
     best = Standing(state.best.ordinal, edits_of(state.best.ordinal))
     tried = frozenset(key for base, key in state.composed if base == best.ordinal)
     return Request(
-        seed=state.settings.seed,
+        seed=state.settings.seed_after(last),
         slot=slot,
         island=island.number,
         again=0,

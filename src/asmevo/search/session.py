@@ -161,7 +161,11 @@ def _search(
     workers = min(workers, settings.ahead, settings.attempts or settings.ahead)
     executor: Executor | None = None
     if workers > 1:
-        here = Drafter(gate.program, timing_chip(store.run.chip), timer.time, strategies) if strategies is not None else None
+        here = (
+            Drafter(gate.program, timing_chip(store.run.chip), timer.time, strategies)
+            if strategies is not None
+            else None
+        )
         executor = Processes(f"{TARGET}:{store.folder.resolve()}", workers, here)
     with executor or nullcontext():
         summary = optimize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from asmevo.verdict import UsageError
 
@@ -36,8 +36,11 @@ class Settings:
     slack: float = 0.004
     """The working point is never slower than the best by more than this share."""
     trims: int = 8
-    """Most candidates put through the gate at the end to drop edits that do not pay; 0 to skip it."""
-    strategies: tuple[str, ...] = ("reschedule", "nudge", "waits", "simplify", "align")
+    """Most candidates put through the gate at the end to drop edits that do not pay, and as many again to tell what
+    each of the others gives; 0 to skip both."""
+    reseeded: tuple[int, int] | None = None
+    """(ordinal, seed): attempts after this one are drawn with another seed, as in a fork."""
+    strategies: tuple[str, ...] = ("reschedule", "nudge", "waits", "simplify", "align", "rename", "priority")
 
     def __post_init__(self) -> None:
         _require(self.attempts is None or self.attempts >= 0, "attempts", self.attempts, "at least 0")
@@ -53,7 +56,12 @@ class Settings:
         _require(len(self.strategies) > 0, "strategies", self.strategies, "at least one name")
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"strategies": list(self.strategies)}
+        lists = {"strategies": list(self.strategies), "reseeded": self.reseeded and list(self.reseeded)}
+        return asdict(self) | lists
+
+    def seed_after(self, ordinal: int) -> int:
+        """The seed for what is decided once attempt `ordinal` is known."""
+        return self.reseeded[1] if self.reseeded and ordinal >= self.reseeded[0] else self.seed
 
     def with_budgets(self, attempts: int | None, seconds: float | None) -> Self:
         """The settings with these two budgets, when either is given; one that is None is then no limit."""
@@ -65,7 +73,9 @@ class Settings:
         unknown = set(values) - {f.name for f in fields(cls)}
         if unknown:
             raise UsageError(f"Unknown search settings: {', '.join(sorted(unknown))}; see `asmevo optimize --help`.")
-        typed: dict[str, Any] = {k: tuple(v) if k == "strategies" else v for k, v in values.items()}
+        typed: dict[str, Any] = {
+            k: tuple(cast("list[Any]", v)) if isinstance(v, list) else v for k, v in values.items()
+        }
         return cls(**typed)
 
 

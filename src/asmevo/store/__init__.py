@@ -3,6 +3,6 @@
 from asmevo.store.blobs import Blobs
 from asmevo.store.files import disk, write_atomic
 from asmevo.store.records import Attempt, Commit, Event, Run, Status
-from asmevo.store.store import Store
+from asmevo.store.store import DATABASE, Store
 
-__all__ = ["Attempt", "Blobs", "Commit", "Event", "Run", "Status", "Store", "disk", "write_atomic"]
+__all__ = ["DATABASE", "Attempt", "Blobs", "Commit", "Event", "Run", "Status", "Store", "disk", "write_atomic"]

@@ -151,6 +151,19 @@ class Store:
             for row in self._database.rows("SELECT number, attempt, microseconds FROM lineage ORDER BY number")
         ]
 
+    # patterns
+
+    def keep_pattern(self, attempt: int, facts: Mapping[str, Any]) -> None:
+        """Store what a commit was, for use on other kernels; once for each."""
+        with self._database.transaction():
+            self._database.delete("pattern", "attempt = ?", (attempt,))
+            self._database.insert("pattern", {"attempt": attempt, "facts": dump(facts)})
+
+    def patterns(self) -> dict[int, Mapping[str, Any]]:
+        """By the ordinal of its attempt, each pattern."""
+        rows = self._database.rows("SELECT attempt, facts FROM pattern ORDER BY attempt")
+        return {row["attempt"]: load(row["facts"], self._database.path) for row in rows}
+
     # events
 
     def event(self, kind: str, ordinal: int, facts: Mapping[str, Any] | None = None) -> None:

@@ -7,13 +7,15 @@ from types import MappingProxyType
 
 from asmevo.strategies.align import Align
 from asmevo.strategies.nudge import Nudge
+from asmevo.strategies.priority import Priority
 from asmevo.strategies.proposal import Strategy
+from asmevo.strategies.rename import Rename
 from asmevo.strategies.reschedule import Reschedule
 from asmevo.strategies.simplify import Simplify
 from asmevo.strategies.waits import Waits
 from asmevo.verdict import UsageError
 
-_ALL: tuple[Strategy, ...] = (Reschedule(), Nudge(), Waits(), Simplify(), Align())
+_ALL: tuple[Strategy, ...] = (Reschedule(), Nudge(), Waits(), Simplify(), Align(), Rename(), Priority())
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""
 

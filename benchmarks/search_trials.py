@@ -1,0 +1,160 @@
+"""How fast and how steadily the search works, on the example GEMM."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from asmevo.device import Device, ObjectiveTimer, simulator
+from asmevo.device.simulated import SimDevice
+from asmevo.edit import Delete, Insert
+from asmevo.gate import Gate
+from asmevo.launch import load_launches
+from asmevo.program import control_kind
+from asmevo.search import Settings, Update, build, start
+from asmevo.store import Store
+from asmevo.strategies import STRATEGIES, Analyses, Analyst, Context, Proposal
+from asmevo.timing import chip
+from benchmarks.objects import FP8_GEMM_FOLDER, ROOT
+
+CHIP = "mi300x"
+K0 = FP8_GEMM_FOLDER / "fp8_block_scaled_gemm.hsaco"
+TILE = FP8_GEMM_FOLDER / "launches" / "tile.toml"
+BROKEN = 40
+"""Candidates that break a rule, for each that does not: strategies of which most proposals fail are of this kind."""
+GATED = 6
+KILLED_ATTEMPTS = 40
+
+
+class NoOp:
+    """An edit that changes bytes and nothing else: one more `s_nop` in front of any instruction."""
+
+    name = "no_op"
+
+    def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
+        ids = [line.id for line in context.lines]
+        for at in rng.sample(ids, len(ids)):
+            yield Proposal((Insert(at, "s_nop 0"),), f"nop in front of {at}", (at, at), 0.0)
+
+
+def no_op_commits(device: Device, folder: Path, count: int) -> int:
+    """How many of so many edits without effect become commits; none should."""
+    shutil.rmtree(folder, ignore_errors=True)
+    settings = Settings(attempts=count, stall=count + 1, trims=0)
+    strategies = {"no_op": NoOp()}
+    launches = load_launches(TILE)
+    summary = start(folder, K0.read_bytes(), launches, device, chip=CHIP, settings=settings, strategies=strategies)
+    return summary.commits
+
+
+def speeds(device: Device) -> tuple[float, float]:
+    """Candidates per CPU-second of this machine: with those that the static checks refuse, and fully gated ones."""
+    launches = load_launches(FP8_GEMM_FOLDER / "launches")
+    with SimDevice(CHIP) as here:
+        gate = Gate(K0.read_bytes(), launches, here)
+        timer = ObjectiveTimer(here, launches)
+        k0 = timer.time(K0.read_bytes(), gate.program)
+        gate.baseline()
+        analyses = Analyses(gate.program, Analyst(gate.program, chip(CHIP), k0.bytes_per_clk))
+        loop = max(
+            gate.program.blocks, key=lambda b: sum(k0.heat.get(x.id, 0) for x in gate.program.lines[b.first : b.last])
+        )
+        context = Context(gate.program, loop, k0.heat, analyses)
+        proposals = STRATEGIES["reschedule"].propose(context, random.Random(0))
+        wanted = [proposal for proposal, _ in zip(proposals, range(GATED + 1), strict=False)]
+
+        def tried(edits: tuple[Any, ...]) -> None:
+            candidate = build(gate.program, edits)
+            report = gate.examine(candidate.data, gate.program, edits)
+            if report.verdict.admitted:
+                timer.time(candidate.data, candidate.program)
+                timer.compare(K0.read_bytes(), candidate.data)
+
+        tried(wanted[0].edits)  # compiles what all of them share
+        began = time.process_time()
+        for proposal in wanted[1:]:
+            tried(proposal.edits)
+        gated = time.process_time() - began
+        waits = [line.id for line in context.lines if control_kind(line.instruction) == "waitcnt"]
+        began = time.process_time()
+        for n in range(BROKEN):
+            tried((Delete((waits[n % len(waits)],)),))
+        refused = time.process_time() - began
+    return (BROKEN + 1) / (refused + gated / GATED), GATED / gated
+
+
+def two_core_scaling(folder: Path, attempts: int = 24) -> float:
+    """Speed of a small search with two workers over that with one, after both have their code compiled."""
+    one, two = (_seconds_each(folder, attempts, workers) for workers in (1, 2))
+    return one / two
+
+
+def _seconds_each(folder: Path, attempts: int, workers: int) -> float:
+    """Wall seconds an attempt, once everything is compiled."""
+    shutil.rmtree(folder, ignore_errors=True)
+    marks: list[float] = []
+    launches, settings = load_launches(FP8_GEMM_FOLDER / "launches"), Settings(attempts=attempts, trims=0)
+
+    def told(update: Update) -> None:
+        if update.kind in ("attempt", "commit"):
+            marks.append(time.monotonic())
+
+    with simulator(CHIP) as device:
+        data = K0.read_bytes()
+        start(folder, data, launches, device, chip=CHIP, settings=settings, workers=workers, progress=told)
+    first = len(marks) // 3
+    return (marks[-1] - marks[first]) / (len(marks) - 1 - first)
+
+
+def kill_resume_same(folder: Path, kills: int) -> bool:
+    """Whether a run that was killed at random moments ends with the lineage of one that was not."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    rng = random.Random(0)
+    budget = ["-n", str(KILLED_ATTEMPTS), "--json-lines"]
+    _run(["optimize", str(K0), "-l", str(TILE), "--out", str(folder / "whole"), *budget])
+    killed = folder / "killed"
+    first = ["optimize", str(K0), "-l", str(TILE), "--out", str(killed), *budget]
+    done = 0
+    while done < kills:
+        command = ["resume", str(killed), *budget] if (killed / "run.sqlite").exists() else first
+        with subprocess.Popen(_command(command), stdout=subprocess.PIPE, env=_environment(), text=True) as process:
+            assert process.stdout
+            process.stdout.readline()  # it began
+            try:
+                process.wait(rng.uniform(0.0, 3.0))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                done += 1
+                continue
+        break  # it was done before it was killed often enough
+    _run(["resume", str(killed), *budget])
+    return _lineage(folder / "whole") == _lineage(killed)
+
+
+def _lineage(folder: Path) -> list[tuple[Any, ...]]:
+    with Store.open(folder, time.time) as store:
+        attempts = [
+            (a.ordinal, a.parent, a.strategy, a.edits, a.candidate, a.verdict, a.microseconds) for a in store.attempts()
+        ]
+        return [*attempts, *[(c.number, c.attempt, c.microseconds) for c in store.commits()]]
+
+
+def _run(arguments: list[str]) -> None:
+    subprocess.run(_command(arguments), check=True, stdout=subprocess.DEVNULL, env=_environment())
+
+
+def _command(arguments: list[str]) -> list[str]:
+    return [sys.executable, "-m", "asmevo", *arguments]
+
+
+def _environment() -> dict[str, str]:
+    return dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT / "src"), *filter(None, sys.path)]))

@@ -1,0 +1,40 @@
+"""`asmevo fork`: a new run from any attempt of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from asmevo.cli.output import emit_summary
+from asmevo.cli.parameters import Budget, Json, JsonLines, Quiet, RunFolder, Seconds, Workers, cores
+from asmevo.cli.progress import watching
+from asmevo.device import simulator
+from asmevo.search import fork as make
+from asmevo.search import resume, run_settings
+
+
+def fork(
+    run: RunFolder,
+    at: Annotated[int, Option("--at", help="Ordinal of the last attempt to keep.", min=0)],
+    out: Annotated[Path | None, Option(help="Folder of the new run; without it <RUN>-<attempt>.")] = None,
+    seed: Annotated[int | None, Option(help="Seed of what follows; without it that of the run.")] = None,
+    budget: Budget = None,
+    seconds: Seconds = None,
+    workers: Workers = None,
+    quiet: Quiet = False,
+    json_lines: JsonLines = False,
+    json: Json = False,
+) -> int:
+    """Begin a new run with the attempts of another one, up to one of them, and go on from there.
+
+    The other run is left as it is. With the seed of the run and its strategies it goes the same way again; give another
+    seed to try another way.
+    """
+    folder = out or run.with_name(f"{run.name}-{at}")
+    make(run, at, folder, seed)
+    chip, settings = run_settings(folder, budget, seconds)
+    with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
+        summary = resume(folder, device, settings, progress=progress, workers=cores(workers))
+    return emit_summary(summary, json or json_lines)
