@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from asmevo.cli.inputs import read_file, read_launches
+from asmevo.cli.inputs import read_launches, read_object
 from asmevo.cli.output import INTERRUPTED, emit
 from asmevo.cli.parameters import CHIP, Budget, ChipName, Json, JsonLines, LaunchPaths, Quiet, RunFolder
 from asmevo.cli.progress import watching
@@ -41,11 +41,12 @@ def transfer(
     settings = Settings(trims=0).with_budgets(4 * len(patterns) if budget is None else budget, None)
     for path in objects:
         folder = (out or run.parent) / f"{run.name}-on-{path.stem}"
-        data, launches = read_file(path), read_launches(launch)
+        obj = read_object(path)
+        launches = read_launches(launch, obj)
         with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
             strategies = {Transfer.name: Transfer(patterns)}
             summary = start(
-                folder, data, launches, device,
+                folder, obj.data, launches, device,
                 chip=chip, settings=settings, progress=progress, strategies=strategies,
             )  # fmt: skip
         summaries.append(summary)
