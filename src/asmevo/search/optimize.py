@@ -164,7 +164,7 @@ class _Search:
         if self._turns and self._turns[0] < state.next_ordinal:
             self._handed = self._turns.pop(0) + 1
             return True
-        taken = False
+        taken = stopped = False
         if not pipeline.replaying:
             hand = Hand(
                 self.bench,
@@ -174,9 +174,10 @@ class _Search:
                 lambda attempt, commit: self._tell("commit" if commit else "attempt", attempt),
             )
             taken = self._driver.turn(hand)
+            stopped = hand.stop()
             pipeline.skip_ordinals()
         self._handed = state.next_ordinal
-        if taken and not hand.stop():  # a turn that was stopped goes on when the run does
+        if taken and not stopped:  # a turn that was stopped goes on when the run does
             self.bench.store.event(HANDOVER, state.next_ordinal - 1)
         return taken
 
