@@ -15,7 +15,7 @@ from asmevo.search import RunSummary, Settings, optimize
 from asmevo.store import Attempt, Status, Store
 from tests.search.fakes_search import ALL, FakeGate, FakeTimer, new_store
 
-SETTINGS = Settings(seed=5, attempts=16, patience=10, stall=60, trims=0, strategies=("swap",))
+SETTINGS = Settings(seed=5, attempts=16, islands=1, ahead=1, patience=10, stall=60, trims=0, strategies=("swap",))
 
 
 @dataclass(frozen=True)

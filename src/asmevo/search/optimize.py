@@ -134,7 +134,7 @@ class _Search:
         """Search until there is a reason to end. What was under way when one came up is finished, but for a signal or
         the end of the time."""
         while True:
-            reason, stalled = self._ended(pipeline), self._stalled()
+            reason, stalled = self._ended(pipeline), self._stalled(pipeline)
             if not reason and not stalled:
                 pipeline.fill()
             elif pipeline.drained and (reason in ("", DRY)) and self._hand_over(pipeline, interrupt):
@@ -149,18 +149,18 @@ class _Search:
                 attempt, commit, _ = learned
                 self._tell("commit" if commit else "attempt", attempt)
 
-    def _stalled(self) -> bool:
+    def _stalled(self, pipeline: Pipeline) -> bool:
         """So many attempts of the strategies without a commit, since the last turn too, that it is the driver's."""
         driver = self._driver
         alone = min(self.state.quiet, self.state.next_ordinal - self._handed)
-        return driver is not None and (driver.under_way or alone >= driver.patience)
+        return driver is not None and ((driver.under_way and not pipeline.replaying_slots) or alone >= driver.patience)
 
     def _hand_over(self, pipeline: Pipeline, interrupt: Interrupt) -> bool:
         """Give the driver a turn, or find that it had it; whether it took one."""
         if self._driver is None or self._gate is None:
             return False
         state, settings = self.state, self.settings
-        pipeline.learn_others()
+        pipeline.learn_others(self._turns[0] if self._turns else None)
         if self._turns and self._turns[0] < state.next_ordinal:
             self._handed = self._turns.pop(0) + 1
             return True

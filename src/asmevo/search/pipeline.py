@@ -74,6 +74,11 @@ class Pipeline:
         return bool(self._recorded)
 
     @property
+    def replaying_slots(self) -> bool:
+        """Slots of an earlier process are left to learn."""
+        return any(attempt.slot is not None for attempt in self._recorded)
+
+    @property
     def empty(self) -> bool:
         """Nothing is under way, and nothing recorded is left to learn."""
         return not self._flights and not self._recorded
@@ -83,9 +88,11 @@ class Pipeline:
         """No slot is open."""
         return not self._flights
 
-    def learn_others(self) -> None:
-        """Learn the recorded attempts that come next and are no slot's: a driver made them."""
+    def learn_others(self, until: int | None) -> None:
+        """Learn the recorded attempts that come next and are no slot's, up to an ordinal: a driver made them."""
         while self._recorded and self._recorded[0].slot is None:
+            if until is not None and self._recorded[0].ordinal > until:
+                return
             self._learn_recorded()
 
     def skip_ordinals(self) -> None:
