@@ -135,10 +135,12 @@ class _Search:
         the end of the time."""
         while True:
             reason, stalled = self._ended(pipeline), self._stalled(pipeline)
+            if pipeline.drained and (reason == DRY or (stalled and not reason)):
+                if self._hand_over(pipeline, interrupt):
+                    continue
+                stalled = False  # it has nothing to do
             if not reason and not stalled:
                 pipeline.fill()
-            elif pipeline.drained and (reason in ("", DRY)) and self._hand_over(pipeline, interrupt):
-                continue
             elif reason and pipeline.empty:
                 return reason
             learned = pipeline.step(lambda: bool(interrupt.wanted or self._late()))
