@@ -138,6 +138,8 @@ class TestVerify:
         assert "was changed" in fails(4, "verify", fp8_gemm_path, fp8_gemm_path, "-c", cert)
         cert.write_text("{")
         assert "not JSON" in fails(4, "verify", fp8_gemm_path, fp8_gemm_path, "-c", cert)
+        cert.write_text("[" * 100_000)
+        assert "not JSON" in fails(4, "verify", fp8_gemm_path, fp8_gemm_path, "-c", cert)
         cert.write_text("[]")
         assert "not a certificate" in fails(4, "verify", fp8_gemm_path, fp8_gemm_path, "-c", cert)
         cert.write_text("{}")

@@ -106,3 +106,34 @@ def test_a_proved_block_needs_no_launch():
     _, proofs = STAGE.check(moved)
     assert coverage(K0, moved, set(range(16)), set(range(16)), proofs).verdict is Verdict.TESTED
     assert coverage(K0, moved, set(range(16)), set(range(16))).verdict is Verdict.UNKNOWN
+
+
+CARRIED = """
+    v_mul_lo_u32 v3, v0, s6
+    {store}
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+    s_barrier
+    s_cbranch_scc0 out
+    {load}
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+    v_lshlrev_b32_e32 v5, 2, v4
+    {use}
+out:
+    s_endpgm
+"""
+SPACES = {
+    "LDS": ("ds_write_b32 v1, v3", "ds_read_b32 v4, v1"),
+    "scratch": ("scratch_store_dword off, v3, off offset:16", "scratch_load_dword v4, off, off offset:16"),
+}
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_what_travels_through_memory_to_an_address_steers(space):
+    """Launches with small factors do not tell a 24-bit product from a 32-bit one, wherever the product passes."""
+    store, load = SPACES[space]
+    for use, steers in (("global_load_dword v6, v5, s[4:5]", True), ("v_add_u32_e32 v6, v5, v5", False)):
+        k0 = program_from_text(CARRIED.format(store=store, load=load, use=use))
+        candidate, _ = Replace(0, "v_mul_u32_u24_e64 v3, v0, s6").apply(k0)
+        check, _ = ProofStage(k0).check(candidate)
+        assert check.verdict is (Verdict.UNKNOWN if steers else Verdict.TESTED)
+        assert [f.rule for f in check.findings] == ["proof.steering"] * steers

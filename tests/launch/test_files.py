@@ -173,6 +173,7 @@ GOOD = "grid=[1]\nblock=[64]\n"
 X = '[[buffer]]\nname="x"\nrole="in"\ndtype="u8"\n'
 BAD = {
     "no toml": ("grid = [", "not valid TOML"),
+    "deep nesting": ("grid = " + "[" * 20000, "not valid TOML"),
     "unknown key": (GOOD + "gird = 3", "'gird'"),
     "no grid": ("block=[64]", "'grid'"),
     "zero grid": ("grid=[0]\nblock=[64]", "grid"),

@@ -98,6 +98,8 @@ CASES = [
     ("wide_store_soffset", "buffer_store_dwordx4 v[4:7], v0, s[4:7], s9 offen", "v_mov_b32_e32 v5, 0", 1, 1),
     ("m0_use", "s_mov_b32 m0, s4", "buffer_load_dword v9, s[4:7], 0 offen lds", 1, 1),
     ("m0_use", "s_mov_b32 m0, s4", "s_sendmsg sendmsg(MSG_INTERRUPT)", 1, 1),
+    ("m0_use", "s_mov_b32 m0, s4", "s_movrels_b32 s9, s10", 1, 1),
+    ("m0_use", "s_mov_b32 m0, s4", "s_movreld_b64 s[10:11], s[12:13]", 1, 1),
     ("setreg", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 0", "s_getreg_b32 s0, hwreg(HW_REG_MODE)", 2, 2),
     ("setreg", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 0", "s_setreg_b32 hwreg(HW_REG_MODE, 0, 4), s1", 2, 2),
 ]  # fmt: skip

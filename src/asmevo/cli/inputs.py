@@ -61,7 +61,7 @@ def read_table(path: Path) -> dict[str, Any]:
     """The plain values of a certificate. Raises `InputError` for a file that holds none."""
     try:
         value = cast("object", json.loads(read_text(path)))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}); give a certificate of `optimize` or `verify`.") from error
     if not isinstance(value, dict):
         raise InputError(f"{path} is not a certificate; give one that `optimize` or `verify` wrote.")

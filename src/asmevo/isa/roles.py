@@ -163,7 +163,8 @@ def _consumed(instruction: Instruction, row: Row, writes: RegSet) -> Iterator[tu
         yield "skippable", _hwreg(instruction) & _MODE
     if row.pipe in (Pipe.VALU, Pipe.MFMA, Pipe.VMEM, Pipe.LDS):
         yield "skippable", _VSKIP
-    if row.tags & {"m0_data", "lds_dma"} or "lds" in instruction.modifiers or row.name == "s_sendmsg":
+    indexed = row.name.startswith(("s_sendmsg", "s_movrel"))
+    if row.tags & {"m0_data", "lds_dma"} or "lds" in instruction.modifiers or indexed:
         yield "m0_use", span(M0, 1)
 
 

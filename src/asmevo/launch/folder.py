@@ -132,7 +132,7 @@ def _load_file(path: Path) -> tuple[Launch, ...]:
         data: object = json.loads(raw) if path.suffix == ".json" else tomllib.loads(raw.decode())
     except OSError as error:
         raise InputError(f"The launch file {path} cannot be read ({error.strerror}); check its path.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"The launch file {path} is not valid {path.suffix[1:].upper() or 'TOML'}: {error}."
         ) from error

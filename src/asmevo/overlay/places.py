@@ -92,7 +92,7 @@ def _check_triton(place: Path, candidate: CodeObject) -> None:
     try:
         facts: object = json.loads(table.read_bytes())
         target = facts["target"]["arch"]  # pyright: ignore[reportIndexIssue, reportUnknownVariableType] - any JSON
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return  # not Triton's
     if target != candidate.target:
         raise InputError(f"{table} is for {target} and the candidate for {candidate.target}; it is the wrong folder.")

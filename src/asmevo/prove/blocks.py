@@ -55,7 +55,7 @@ class Prover:
     def __init__(self, k0: Program) -> None:
         self.k0 = k0
         self._live = liveness(k0)
-        self._steering = steering_registers(k0)
+        self._steering, self._carried = steering_registers(k0)
         self._publishes = publishes(k0)
 
     def blocks(self, candidate: Program) -> tuple[BlockProof, ...]:
@@ -94,8 +94,10 @@ class Prover:
         end = self._live.live_out(block.last - 1) | _ALWAYS
         steering = self._steering[block.number]
         try:
-            old = run(before, State(numbers, publishes=publishing))
-            new = run(after, _begin(numbers, facts, begin, dead, publishing))
+            old = run(before, State(numbers, publishes=publishing, carried=self._carried))
+            state = _begin(numbers, facts, begin, dead, publishing)
+            state.carried = self._carried
+            new = run(after, state)
         except UnsupportedError as error:
             everything = frozenset(line.id for line in before)
             return BlockProof(block.number, end, False, False, steering, everything, everything, str(error))

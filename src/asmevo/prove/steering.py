@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from asmevo.isa import (
     ControlRow,
@@ -33,12 +34,16 @@ from asmevo.program.liveness import Pair, step_of
 
 MASKS: RegSet = span(0, VGPR_BASE)
 """Where masks can be."""
+Carried: TypeAlias = frozenset[Space]
+"""Spaces through which values travel that steer something when they are loaded."""
+NOTHING: Carried = frozenset()
+_FOLLOWED = (Space.LDS, Space.SCRATCH)
 _FLOATS = ("f16", "f32", "f64", "bf16")
 
 
 @lru_cache(maxsize=1 << 16)
-def steering_units(instruction: Instruction) -> tuple[int, ...]:
-    """Units that steer an instruction, operand by operand.
+def steering_units(instruction: Instruction, carried: Carried = NOTHING) -> tuple[int, ...]:
+    """Units that steer an instruction, operand by operand; what is stored to `carried` spaces is among them.
 
     Addresses, descriptors and offsets of accesses, M0 where an access needs it; the masks and SCC that a selection, a
     carry or a branch takes; the lane that a lane access or a move between lanes names; all that decides EXEC; what a
@@ -49,7 +54,7 @@ def steering_units(instruction: Instruction) -> tuple[int, ...]:
         return tuple(units_of(known.reads & ~EXEC))
     found: list[int] = []
     for index, (slot, operand) in enumerate(_uses(instruction)):
-        if _steers(instruction, index, slot):
+        if _steers(instruction, index, slot, carried):
             found += _units(slot, operand)
     return tuple(found)
 
@@ -60,12 +65,12 @@ def _uses(instruction: Instruction) -> Iterator[tuple[Slot, Operand | None]]:
     return ((slot, operand) for slot, operand in bind(instruction, row) if slot.is_use and slot.tied < 0)
 
 
-def _steers(instruction: Instruction, index: int, slot: Slot) -> bool:
+def _steers(instruction: Instruction, index: int, slot: Slot, carried: Carried) -> bool:
     row = effects(instruction).row
     if slot.hidden:
         return slot.hidden in ("scc", "vcc", "m0")
     if isinstance(row, MemoryRow):
-        return index not in _data(instruction, row)
+        return row.space in carried or index not in _data(instruction, row)
     if row.pipe is Pipe.LDS:  # a move between lanes: the first operand says from or to where
         return index == 0
     if "lane_select" in row.tags:
@@ -119,13 +124,25 @@ def selects_by_data(lines: Sequence[Line], index: int) -> bool:
     return False
 
 
-def steering_registers(program: Program) -> tuple[RegSet, ...]:
-    """For each block, the registers behind its last line whose value reaches something that steers.
+def steering_registers(program: Program) -> tuple[tuple[RegSet, ...], Carried]:
+    """For each block, the registers behind its last line whose value reaches something that steers; and the spaces that
+    carry such values.
 
     A backward dataflow like `liveness`, lanes that are off included, in which only steering operands are readers of
-    their own accord. It ends at masks that comparisons of floats make (`judges_data`). What travels through memory is
-    not followed.
+    their own accord. It ends at masks that comparisons of floats make (`judges_data`). Through LDS and scratch it goes
+    as a whole: where anything that is loaded from there steers, all that is stored there does. What travels through
+    other memory is not followed.
     """
+    carried = NOTHING
+    while True:
+        found: set[Space] = set()
+        ends = _ends(program, carried, found)
+        if found <= carried:
+            return ends, carried
+        carried |= found
+
+
+def _ends(program: Program, carried: Carried, found: set[Space]) -> tuple[RegSet, ...]:
     blocks = program.blocks
     full = full_at_entry(program)
     known = [full_lines(program.lines[b.first : b.last], full[b.number]) for b in blocks]
@@ -138,17 +155,22 @@ def steering_registers(program: Program) -> tuple[RegSet, ...]:
             near = far = 0
             for successor in block.successors:
                 near, far = near | begins[successor][0], far | begins[successor][1]
-            begin = _before(program.lines[block.first : block.last], known[block.number], (near, far))
+            lines = program.lines[block.first : block.last]
+            begin = _before(lines, known[block.number], (near, far), carried, found)
             if ((near, far), begin) != (ends[block.number], begins[block.number]):
                 ends[block.number], begins[block.number] = (near, far), begin
                 changed = True
     return tuple(near | far for near, far in ends)
 
 
-def _before(lines: Sequence[Line], full: Sequence[bool], pair: Pair) -> Pair:
+def _before(lines: Sequence[Line], full: Sequence[bool], pair: Pair, carried: Carried, found: set[Space]) -> Pair:
+    """What steers in front of the lines; adds to `found` the spaces that something which steers is loaded from."""
     near, far = pair
     for line, all_on in zip(reversed(lines), reversed(full), strict=True):
         step = step_of(line.instruction)
+        row = effects(line.instruction).row
+        if isinstance(row, MemoryRow) and row.space in _FOLLOWED and effects(line.instruction).writes & (near | far):
+            found.add(row.space)
         if step.widens:
             near, far = 0, far | near
         judged = judges_data(line.instruction)
@@ -158,11 +180,11 @@ def _before(lines: Sequence[Line], full: Sequence[bool], pair: Pair) -> Pair:
         far &= ~(step.kill_near if all_on else step.kill_far)
         if computes:
             near, far = near | step.near, far | step.far
-        own = _mask(line.instruction)
+        own = _mask(line.instruction, carried)
         near, far = near | own & step.near, far | own & step.far
     return near, far
 
 
 @lru_cache(maxsize=1 << 16)
-def _mask(instruction: Instruction) -> RegSet:
-    return sum(1 << unit for unit in set(steering_units(instruction)))
+def _mask(instruction: Instruction, carried: Carried) -> RegSet:
+    return sum(1 << unit for unit in set(steering_units(instruction, carried)))

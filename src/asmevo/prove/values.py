@@ -35,7 +35,7 @@ from asmevo.isa.row import HIDDEN
 from asmevo.program import Line
 from asmevo.prove.commuting import commutes
 from asmevo.prove.copies import copied_use
-from asmevo.prove.steering import MASKS, judges_data, steering_units
+from asmevo.prove.steering import MASKS, NOTHING, Carried, judges_data, steering_units
 from asmevo.verdict import UnsupportedError
 
 Number: TypeAlias = int
@@ -99,6 +99,8 @@ class State:
     """Units whose mask a comparison of floats made, with the number of the comparison whatever it compares."""
     publishes: bool = True
     """Whether a barrier may make stores of other waves visible in global memory."""
+    carried: Carried = NOTHING
+    """Spaces to which a store is steered by what it stores, too."""
     shared: RegSet = -1
     """Registers that hold the same at the begin of both runs; any other one stands for itself in this run alone."""
 
@@ -119,7 +121,7 @@ def run(lines: Iterable[Line], state: State) -> State:
     Raises `UnsupportedError` for an opcode without a row and for what reads the clock or the program counter.
     """
     for line in lines:
-        if steering := steering_units(line.instruction):
+        if steering := steering_units(line.instruction, state.carried):
             known = effects(line.instruction)
             state.steered[line.id] = tuple(
                 state.judged[unit] if unit in state.judged else _read(state, known, unit, lanes=True)
