@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,7 +23,7 @@ from asmevo.agent import Toolbox
 from asmevo.agent import mcp as served
 from asmevo.agent.seat import Seat
 from asmevo.store import Status, Store
-from asmevo.verdict import UsageError
+from asmevo.verdict import EnvironmentError_, UsageError
 from tests.search.fakes_search import K0
 
 
@@ -114,6 +115,19 @@ def test_http_is_for_this_machine_and_says_why_a_run_cannot_be_opened() -> None:
         seat.close()
 
     asyncio.run(main())
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(EnvironmentError_, match=f"Port {port} cannot be had"):
+            asyncio.run(served.serve_http(Seat(_unused), port, print))
+
+
+def _unused() -> Any:
+    raise UsageError("nobody asks")
 
 
 def test_the_skill_names_every_tool_that_the_loop_needs(capsys: pytest.CaptureFixture[str]) -> None:

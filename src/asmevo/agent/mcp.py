@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from asmevo.agent.seat import Seat
 from asmevo.agent.skill import skill
 from asmevo.agent.text import clean
 from asmevo.agent.tools import Tool, Toolbox
-from asmevo.verdict import AsmEvoError
+from asmevo.verdict import AsmEvoError, EnvironmentError_
 
 LOOPBACK = "127.0.0.1"
 """The only address that is listened on: whoever reaches the tools may use this machine's time and the run folder."""
@@ -70,13 +71,19 @@ async def serve_stdio(seat: Seat) -> None:
 
 
 async def serve_http(seat: Seat, port: int, tell: Callable[[str], None]) -> None:
-    """Serve clients over HTTP on loopback until a signal comes; `tell` gets the address. Port 0 takes a free one."""
+    """Serve clients over HTTP on loopback until a signal comes; `tell` gets the address. Port 0 takes a free one.
+
+    Raises `EnvironmentError_` for a port that cannot be had.
+    """
     app = server(seat).streamable_http_app(host=LOOPBACK)
-    web = uvicorn.Server(uvicorn.Config(app, host=LOOPBACK, port=port, log_level="warning"))
-    serving = asyncio.create_task(web.serve())
-    while not web.started and not serving.done():
-        await asyncio.sleep(0.05)
-    if web.started:
-        chosen = web.servers[0].sockets[0].getsockname()[1]
-        tell(f"http://{LOOPBACK}:{chosen}/mcp")
-    await serving
+    web = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((LOOPBACK, port))
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise EnvironmentError_(f"Port {port} cannot be had ({reason}); choose another one.") from error
+        listening.listen()
+        tell(f"http://{LOOPBACK}:{listening.getsockname()[1]}/mcp")
+        await web.serve(sockets=[listening])

@@ -29,7 +29,8 @@ def mcp(
     ] = None,
     out: Annotated[Path | None, Option(help="Run folder, new or to go on with; without it runs/<name of K0>.")] = None,
     http: Annotated[
-        int | None, Option(help="Serve over HTTP on loopback at this port (0: a free one) and not over stdio.", min=0)
+        int | None,
+        Option(help="Serve over HTTP on loopback at this port (0: a free one) and not over stdio.", min=0, max=65535),
     ] = None,
     driver: Annotated[str, Option(help="Name under which attempts are stored.")] = "mcp",
     chip: ChipName = CHIP,
