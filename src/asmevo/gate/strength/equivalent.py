@@ -3,14 +3,17 @@
 1. `proved`: the edit touches no wait, nop, barrier or other fence, and value numbering shows that each changed block
    leaves the same in all registers that anybody reads behind it, in memory, and in the condition of its branch, for
    every input.
-2. `redundant wait`: only waits differ, and behind every wait of K0 nothing that is used or that a fence cares about is
-   outstanding that was not outstanding in K0: the operations that a wait must prove finished are counted on all
-   paths, and the others prove them.
+2. `redundant wait`: only waits differ, or a wait and a fence change places, and behind every wait of K0 nothing that is
+   used or that a fence cares about is outstanding that was not outstanding in K0: the operations that a wait must prove
+   finished are counted on all paths, and the others prove them.
 3. `redundant nop`: only nops differ, and no pair of instructions is closer than its spacing rule asks, or than K0
    itself puts that pair of classes.
 4. `no NaN`: a test whether one value is NaN, `v_cmp_o_f32 v, v` or `v_cmp_u_f32 v, v`, has in place of one of the two
    a register that holds no NaN in any lane: the last to write it in the block shifts it right by two bits or more, with
    the same EXEC.
+5. `dropped half`: an arithmetic shift right by 16 stands for a logical one, or the other way round, and all that reads
+   the result in the block, behind a selection too, drops its upper half: `v_perm_b32` with a selector that the whole
+   program writes once, as a constant.
 
 What is admitted and under none of them has survived.
 """
@@ -23,6 +26,7 @@ from asmevo.edit import Replace, apply_all
 from asmevo.gate.changes import changes
 from asmevo.gate.matching import align
 from asmevo.gate.report import Report
+from asmevo.gate.strength.halves import fills_a_dropped_half
 from asmevo.gate.strength.kind import Edits
 from asmevo.isa import effects
 from asmevo.isa.registers import EXEC, VGPR_BASE
@@ -33,7 +37,7 @@ from asmevo.program.memory import Fence, fence
 from asmevo.program.waits import WaitAnalysis
 from asmevo.verdict import Verdict
 
-PROVED, WAIT, NOP, NO_NAN = "proved", "redundant wait", "redundant nop", "no NaN"
+PROVED, WAIT, NOP, NO_NAN, HALF = "proved", "redundant wait", "redundant nop", "no NaN", "dropped half"
 _SELF_TEST = re.compile(r"(v_cmp_[ou]_f32\S* \S+), (v\d+), \2")
 _TEST = re.compile(r"(v_cmp_[ou]_f32\S* \S+), (v\d+), (v\d+)")
 _SHIFT = re.compile(r"v_lshrrev_b32_e(?:32|64) v\d+, ([2-9]|[12]\d|3[01]), v\d+")
@@ -44,12 +48,19 @@ def equivalence(k0: Program, edits: Edits, report: Report) -> str:
     candidate = align(k0, apply_all(k0, edits))
     touched = _touched(k0, candidate)
     if not touched & {"waitcnt", "nop", "fence"}:
-        return PROVED if report.verdict is Verdict.PROVED else NO_NAN if _tests_no_nan(k0, edits) else ""
-    if touched == {"waitcnt"}:
+        if report.verdict is Verdict.PROVED:
+            return PROVED
+        return NO_NAN if _tests_no_nan(k0, edits) else HALF if fills_a_dropped_half(k0, edits) else ""
+    if touched == {"waitcnt"} or (touched == {"waitcnt", "fence"} and _only_moved(k0, candidate)):
         return WAIT if _nothing_owed(k0, candidate) else ""
     if touched == {"nop"}:
         return NOP if _spaced(k0, candidate) else ""
     return ""
+
+
+def _only_moved(k0: Program, candidate: Program) -> bool:
+    found = changes(k0, candidate)
+    return not found.edited and not found.deleted
 
 
 def _touched(k0: Program, candidate: Program) -> set[str]:
