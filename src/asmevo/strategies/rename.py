@@ -44,7 +44,7 @@ class Rename:
 
     Preconditions: the block leaves EXEC as it is; the values begin and end inside it; no AGPRs are used; registers are
     free there: in the grant as it is, in a larger one of the same occupancy, or (rarely tried) in one that costs a
-    wave.
+    wave. Operands of matrix instructions stay, as lanes that are off count there.
     """
 
     name = "rename"
@@ -55,7 +55,7 @@ class Rename:
             return
         live_out = context.analyses.liveness.live_out(block.last - 1)
         found = context.analyses.remember(("webs", block.number), lambda: webs(context.lines, live_out))
-        wanted = [web for web in found if _reused(context, web)]
+        wanted = [web for web in found if _reused(context, web) and not _seen_beyond_lanes(context, web)]
         rooms = _rooms(program)
         if not wanted or not rooms:
             return
@@ -134,6 +134,15 @@ def _reused(context: Context, web: Web) -> bool:
     """Whether the block uses the web's registers for something else before it: an order that renaming takes away."""
     before = context.lines[: web.first]
     return any((effects(line.instruction).reads | effects(line.instruction).writes) & web.registers for line in before)
+
+
+def _seen_beyond_lanes(context: Context, web: Web) -> bool:
+    """Whether matrix instructions read what only active lanes were given.
+
+    In other registers the lanes that are off hold something else, and nothing proves that none is.
+    """
+    made = any(effects(context.lines[n].instruction).masked for n in web.definitions)
+    return made and any(not effects(context.lines[n].instruction).masked for n in web.uses)
 
 
 def _urgency(context: Context, web: Web) -> int:
