@@ -183,7 +183,7 @@ SCENARIOS: Mapping[str, Scenario] = {
             habits={"mistakes": 6},
         ),
         Scenario("stall", turns(Say("Let me think about that.")), habits={"conversations": 2}),
-        Scenario("timeout", turns(Hang(30.0)), model={"timeout": 0.1}, habits={"retries": 1}),
+        Scenario("timeout", turns(Hang(30.0)), model={"timeout": 1.0}, habits={"retries": 1}),
         Scenario("broken_json", _malformed),
         Scenario("token_limit", turns(_cut), limits={"tokens": 16_000}, habits={"conversations": 9, "mistakes": 99}),
         Scenario("http_errors", _Failing, habits={"conversations": 2}),

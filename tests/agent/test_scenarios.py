@@ -16,7 +16,7 @@ from benchmarks.scripted.server import ScriptedServer
 
 ENDS = {
     "stall": "the model: Let me think about that.",
-    "timeout": "no answer (timeout): Request to model 'scripted' timed out after 0.1 seconds",
+    "timeout": "no answer (timeout): Request to model 'scripted' timed out after 1 seconds",
     "broken_json": "the model: That is all I can do here.",
     "token_limit": "what is left of the limit of 16000 tokens is not enough for another request",
     "http_errors": "no answer (server): status_code: 503",
@@ -36,7 +36,7 @@ def play_twice(name: str, folder: Path) -> tuple[Ran, ScriptedServer]:
     assert ENDS[name] in ran.report.last, ran.report
     assert ran.summary.reason == "nothing new to propose" and not ran.summary.interrupted
     assert ran.summary.speedup == 1.0 and ran.summary.best_ordinal == 0
-    assert 0 < len(server.requests) < 20
+    assert len(server.requests) < 20
     again, idle = play(name, folder)
     assert again.lineage == ran.lineage and again.report == ran.report
     assert not idle.requests, "a run whose models had their say does not ask again"
