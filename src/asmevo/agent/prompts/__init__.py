@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,10 +20,6 @@ class Prompt:
     version: int
     text: str
     """Without the line that names the version."""
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
     def fill(self, **values: object) -> str:
         """The text with `$name` replaced by values; values are not looked into, so what a kernel says stays data.
