@@ -27,10 +27,10 @@ demo: setup ## Optimize two real compiled kernels on a simulated MI300X; needs n
 	@$(BIN)/python -m benchmarks.demo
 
 test: setup-triton ## Run the tests (under 10 minutes on 2 cores)
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 test-slow: setup-triton ## Run the large corpus as well
-	$(BIN)/pytest -m "slow or not slow"
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "slow or not slow"
 
 check: setup-dev ## Lint, formatting and strict types
 	$(BIN)/ruff check .
