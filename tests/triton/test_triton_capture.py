@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,18 @@ from asmevo.triton import Array, upstream
 from asmevo.triton.host import Storage, merged
 from asmevo.triton.recorder import Recorder
 from asmevo.verdict import InputError
+
+
+@pytest.fixture
+def fails(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command that must fail with a code; gives its one sentence."""
+
+    def check(code: int, *arguments: object) -> str:
+        assert run([str(a) for a in arguments]) == code
+        (line,) = capsys.readouterr().err.splitlines()
+        return line
+
+    return check
 
 
 @pytest.fixture
@@ -121,29 +132,31 @@ def test_storages_of_a_device_are_joined_as_such():
     assert type(one) is Own and one.size == 64
 
 
-PROGRAM = """
-import sys
-sys.path.insert(0, {tests!r})
-import numpy as np, triton_kernels as k, asmevo.triton
-from asmevo.triton import Array
-x = np.ones(int(sys.argv[1]), np.float32)
-k.add[(2,)](Array(x), Array(x), Array(x), len(x), BLOCK=256, num_warps=1)
-print("sum", x.sum())
-sys.exit(int(sys.argv[2]))
-"""
-
-
-def test_the_verb_keeps_what_was_recorded_of_a_program_that_fails(tmp_path, capfd, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
+def test_a_program_that_fails_or_launches_something_else(tmp_path, fails, monkeypatch):
     script = tmp_path / "program.py"
-    script.write_text(PROGRAM.format(tests=str(Path(__file__).parent)))
-    command = ["capture", "triton", "--out", str(tmp_path / "c"), "--kernel", "add", str(script), "500", "7"]
-    assert run(command) == 4
-    shown = capfd.readouterr()
-    assert "sum 1000.0" in shown.out and "ended with exit code 7; 1 dispatches of before are in" in shown.err
-    assert read_capture(tmp_path / "c" / "add-0").occurrences == 1
-    assert run(command) == 4 and "holds captures already" in capfd.readouterr().err
-    assert run(["capture", "triton", "--out", str(tmp_path / "d"), str(tmp_path / "none.py")]) == 4
+    script.write_text("")
+    dispatches = [{"kernel": "add", "folder": "c/add-0", "occurrences": 2}]
+
+    def program(code: int, **summary: Any) -> None:
+        def call(command: list[str], **_: Any) -> int:
+            Path(json.loads(command[3])["summary"]).write_text(json.dumps(summary))
+            assert command[4:] == [str(script), "--flag", "7"]
+            return code
+
+        monkeypatch.setattr(subprocess, "call", call)
+
+    command = ["capture", "triton", "--out", tmp_path / "c", "--kernel", "add", script, "--flag", "7"]
+    program(7, dispatches=dispatches, launches={"add": 2})
+    assert "ended with exit code 7; 1 dispatches of before are in" in fails(4, *command)
+    program(0, dispatches=[], launches={"mul": 2, "div": 1})
+    assert "launched were: div, mul" in fails(4, *command)
+    assert "There is no program" in fails(4, *command[:-3], tmp_path / "none.py")
+
+
+def test_a_folder_with_captures_is_not_added_to(record, tmp_path, fails):
+    record(tmp_path / "c")
+    add(1000)
+    assert "holds captures already" in fails(4, "capture", "triton", "--out", tmp_path / "c", __file__)
 
 
 def test_a_capture_is_relocated(record, tmp_path):

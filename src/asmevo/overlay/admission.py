@@ -14,7 +14,7 @@ from asmevo.launch import Launch
 from asmevo.launch.table import Table
 from asmevo.verdict import InputError, Verdict, weakest
 
-STAGES = frozenset({"rebuild", "resources", "static", "proof", "baseline", "differential", "coverage"})
+STAGES = frozenset({"rebuild", "resources", "static", "proof", "baseline", "differential", "coverage", "influence"})
 """Checks without which a certificate is not one of a whole examination."""
 
 
