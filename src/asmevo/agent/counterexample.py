@@ -17,7 +17,7 @@ from asmevo.program import recover
 from asmevo.sim import BlockCache, Divergence, differing_workgroup, lockstep
 from asmevo.verdict import AsmEvoError
 
-SECONDS = 120.0
+SECONDS = 600.0
 """Wall time until the search for a counterexample is given up."""
 MEMORY = 16 << 30
 """Address space of the process in bytes."""
