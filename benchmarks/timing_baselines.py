@@ -13,7 +13,7 @@ from asmevo.isa import Toolchain
 from asmevo.program import Program
 from asmevo.timing import Prepared
 from asmevo.verdict import EnvironmentError_
-from benchmarks.timing_cases import Candidate, Shape, chip_of
+from benchmarks.timing_cases import Candidate, Shape, blocks_of, chip_of, recipe_of
 from benchmarks.timing_scores import group
 
 OVERHEAD_US: Final = 5.0
@@ -77,8 +77,8 @@ class Mca:
         for begin, end in samples.runs[first[0] : first[1]]:
             counts[begin:end] += 1
         clocks = 4 * self._loop(candidate.path, prepared.program, counts)
-        share = float((lengths >= lengths.max() / 20).mean())
-        rounds = math.ceil(share * prepared.launch.workgroups / chip_of(shape).cus)
+        recipe = recipe_of(candidate, shape.tokens, shape.experts, shape.topk)
+        rounds = math.ceil(blocks_of(recipe) * prepared.launch.grid[0] / chip_of(shape).cus)
         seconds = max(rounds * clocks / (PEAK_GHZ[shape.compute_units] * 1e9), operand_bytes(shape) / HBM)
         return OVERHEAD_US + 1e6 * seconds
 

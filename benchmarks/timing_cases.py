@@ -36,8 +36,8 @@ CHIPS: Final = {80: "mi308x", 304: "mi300x"}
 """Chip of a number of compute units; tables with 304 do not say whether it was an MI300X or an MI325X."""
 DOUBTED_RESULT: Final = ("", "err>50%")
 """What `suspect` may say of a row whose time counts: only its result is in doubt, if anything."""
-SAMPLES: Final = 32
-"""Workgroups that stand for a grid, evenly spaced."""
+SAMPLES: Final = 16
+"""Workgroups that stand for a grid, evenly spaced; the last that has rows and the first that has none are added."""
 FAMILIES: Final = ("fmoe", "fmoe_2stages")
 
 
@@ -167,11 +167,12 @@ class Cases:
         recipe = recipe_of(candidate, shape.tokens, shape.experts, shape.topk)
         launch = recipe.launch("measured")
         busy, idle = self._waves(candidate)
-        blocks = blocks_of(recipe)
+        edge = blocks_of(recipe) * launch.grid[0]
+        numbers = {*traces_needed(launch, SAMPLES), edge - 1, edge} & {*range(launch.workgroups)}
         traces = [
             WaveTrace(number, wave.wave, wave.runs)
-            for number in traces_needed(launch, SAMPLES)
-            for wave in (busy if number // launch.grid[0] < blocks else idle)
+            for number in sorted(numbers)
+            for wave in (busy if number < edge else idle)
         ]
         return prepare(self.program(candidate.path), launch, traces, chip_of(shape))
 

@@ -27,8 +27,10 @@ from asmevo.timing import (
     estimate_of,
     prepare,
     profile,
+    timeline,
     traces_needed,
 )
+from asmevo.timing.layout import EVENTS
 from asmevo.verdict import UnsupportedError
 
 _MODULES = 16
@@ -138,6 +140,11 @@ class SimDevice(Device):
         """Where the modelled time of one launch goes."""
         loaded = self._loaded(module)
         return profile(loaded.program, self._estimate(loaded, launch, limits or RunLimits()))
+
+    def timeline(self, module: Module, launch: Launch, *, limits: RunLimits | None = None) -> dict[str, Any]:
+        """The first issues of the modelled compute unit, wave by wave, as a trace for Perfetto."""
+        prepared = self._trace(self._loaded(module), launch, limits or RunLimits())
+        return timeline(prepared.replay(self._chip, events=EVENTS))
 
     def _estimate(self, loaded: _Loaded, launch: Launch, limits: RunLimits) -> Estimate:
         """Replay a few workgroups of the launch on the chip's model."""

@@ -15,6 +15,7 @@ from asmevo.timing.occupancy import Occupancy, occupancy
 from asmevo.timing.prepared import Prepared, prepare
 from asmevo.timing.profile import LineProfile, Profile, Roofline, profile
 from asmevo.timing.render import annotated, render
+from asmevo.timing.timeline import timeline
 from asmevo.timing.traces import Trace, traces_needed
 from asmevo.timing.traffic import Traffic
 from asmevo.timing.windows import HotWindow
@@ -50,5 +51,6 @@ __all__ = [
     "prepare",
     "profile",
     "render",
+    "timeline",
     "traces_needed",
 ]

@@ -89,6 +89,11 @@ def _charge(m: Any, w: int, now: int, first: bool) -> None:
         if cause < 0:
             cause = ARBITRATION
         m.stall[position, cause] += now - ready
+    if m.event_count < m.event_limit:
+        event = m.events[m.event_count]
+        event[0], event[1], event[2], event[3] = w, simd, m.ordinal[m.group[w]], position
+        event[4], event[5], event[6] = base, now, cause
+        m.event_count += 1
     if not first:
         return
     m.turns[position] += 1

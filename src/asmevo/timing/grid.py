@@ -17,6 +17,7 @@ from asmevo.timing.bounds import bounds_of
 from asmevo.timing.chips import Chip
 from asmevo.timing.cu import replay
 from asmevo.timing.encode import Code
+from asmevo.timing.layout import EVENTS
 from asmevo.timing.machine import PARAMETERS, new_machine
 from asmevo.timing.plan import Plan
 from asmevo.timing.traces import Samples
@@ -45,14 +46,17 @@ class GridRun:
     """[position, cause]: clocks without issue on a SIMD."""
     stall: NDArray[np.int64]
     """[position, cause]: clocks that waves waited."""
+    events: NDArray[np.int64]
+    """[issue, column] The first issues in order of time, as in `layout.EVENT_COLUMNS`; as many as were asked for."""
 
 
-def run_grid(code: Code, samples: Samples, work: Plan, view: MemoryView) -> GridRun:
-    """Replay a plan."""
+def run_grid(code: Code, samples: Samples, work: Plan, view: MemoryView, events: int = 0) -> GridRun:
+    """Replay a plan, and keep up to `events` of its first issues (`layout.EVENTS` at most)."""
     chip, total, resident, replayed = code.chip, work.workgroups, work.resident, len(work.samples)
     machine = new_machine(samples.waves_per_workgroup, resident)
     _set_parameters(machine, chip, view)
     code.load(machine)
+    machine["event_limit"] = min(events, EVENTS)
     schedule = np.zeros((replayed, 4), np.int64)
     schedule[:, :2] = samples.spans[list(work.samples)]
     schedule[:, 2] = np.arange(replayed) * round(chip.dispatch_clk * chip.cus_per_xcd)
@@ -76,6 +80,7 @@ def run_grid(code: Code, samples: Samples, work: Plan, view: MemoryView) -> Grid
         turns=machine["turns"][0, :lines].copy(),
         idle=machine["idle"][0, :lines].copy(),
         stall=machine["stall"][0, :lines].copy(),
+        events=machine["events"][0, : int(machine["event_count"][0])].copy(),
     )
 
 

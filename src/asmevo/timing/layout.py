@@ -82,3 +82,7 @@ CODES: Final = 16 * CODE
 """Most register codes of all positions."""
 WAVES: Final = 32
 """Wave slots of a compute unit."""
+EVENTS: Final = 65536
+"""Issues that a replay can keep, from its beginning."""
+EVENT_COLUMNS: Final = 7
+"""Wave slot, SIMD, workgroup of the schedule, position, earliest issue by its predecessor, issue, cause of the rest."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.timing.compiled import revision
-from asmevo.timing.layout import CAUSE_COUNT, CODE, CODES, FORWARD, NEVER, WAVES
+from asmevo.timing.layout import CAUSE_COUNT, CODE, CODES, EVENT_COLUMNS, EVENTS, FORWARD, NEVER, WAVES
 
 PARAMETERS: Final = (
     "issue_clk", "branch_clk", "barrier_clk", "packed_f32_mfma_clk", "lds_queue_clk", "lds_latency", "vmem_queue_clk",
@@ -91,6 +91,9 @@ STATE: Final = (
     ("memory_free_256", "i8", ()),
     ("drained", "i8", ()),  # completion of the last store
     ("touched", "u1", (CODE,)),
+    ("events", "i8", (EVENTS, EVENT_COLUMNS)),
+    ("event_count", "i8", ()),
+    ("event_limit", "i8", ()),  # events that are kept; 0 for none
 )
 
 COUNTED: Final = (

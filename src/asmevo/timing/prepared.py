@@ -34,17 +34,18 @@ class Prepared:
     bits: int
     """Width of an element of most matrix instructions; decides the clock. 0 for none."""
 
-    def replay(self, chip: Chip) -> Replayed:
+    def replay(self, chip: Chip, events: int = 0) -> Replayed:
         """Time on a chip that holds as many workgroups on a compute unit as the one that it was prepared for.
 
-        The same input gives the same cycles. Raises `UnsupportedError` as `encode_program`.
+        The same input gives the same cycles. Up to `events` issues are kept for a timeline. Raises what
+        `encode_program` raises.
         """
         chip = chip.at(self.bits)
         code = encode_program(self.program, self.samples.positions, chip)
         moved = traffic(code, self.samples, self.launch, chip)
         work = plan(self.samples, self.launch, self.occupancy.workgroups, chip)
         view = memory_view(moved, code, self.samples, work, self.launch)
-        run = run_grid(code, self.samples, work, view)
+        run = run_grid(code, self.samples, work, view, events)
         return Replayed(code, moved, work, view, run, chip.launch_us + run.cycles / chip.clock_ghz / 1e3)
 
 

@@ -47,7 +47,7 @@ class MemoryView:
     load_latency: int
     """Clocks."""
     bytes_per_clk: float
-    """Its share of the bandwidth that limits the launch, in requested bytes."""
+    """Its share of the bandwidth that limits the launch, in requested bytes; at most what its L1 takes in."""
     inflight: int
     """Bytes it keeps in flight."""
 
@@ -90,7 +90,7 @@ def memory_view(moved: Traffic, code: Code, samples: Samples, work: Plan, launch
     mine = float(_moved(code, samples)[list(work.samples)].sum()) * work.share
     part = mine / moved.requested if moved.requested and mine else 1 / min(launch.workgroups, chip.cus)
     dies = min(chip.xcds, launch.workgroups)
-    share = chip.l2_bytes_per_clk * dies * part
+    share = min(float(chip.l1_bytes_per_clk), chip.l2_bytes_per_clk * dies * part)
     if moved.l2_misses:
         share = min(share, chip.fabric_bytes_per_clk * dies * part * moved.requested / moved.l2_misses)
     if moved.hbm:
