@@ -31,7 +31,7 @@ def profile(
     """Say where the modelled time of the objective launches goes: hot windows, then every executed instruction."""
     obj = read_object(k0)
     launches = objective_of(read_launches(launch, obj))
-    if trace is not None and len(launches) > 1:
+    if trace is not None and len(launches) != 1:
         raise UsageError(f"A timeline is of one launch and {len(launches)} are profiled; give one with --launch.")
     with SimDevice(chip) as device:
         if trace is not None:
