@@ -1,6 +1,6 @@
 """Devices: where code objects run and are timed."""
 
-from asmevo.device.contract import Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
+from asmevo.device.contract import Ability, Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
 from asmevo.device.footprint import is_large, trimmed
 from asmevo.device.isolated import IsolatedDevice, simulator
 from asmevo.device.objective import ObjectiveTime, ObjectiveTimer
@@ -8,6 +8,7 @@ from asmevo.sim import WaveOrder
 from asmevo.timing import Comparison
 
 __all__ = [
+    "Ability",
     "Comparison",
     "Device",
     "IsolatedDevice",

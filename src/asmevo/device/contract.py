@@ -39,6 +39,19 @@ class Status(StrEnum):
     """The device ran out of memory."""
     GARBAGE = "garbage"
     """The device's answer made no sense, and it was restarted."""
+    REFUSED = "refused"
+    """The device did not start the launch: too large a grid, too few resources."""
+
+
+class Ability(StrEnum):
+    """What some devices can do and hardware cannot. A device without one does what is said here."""
+
+    COUNTS = "counts"
+    """Says which lines were executed; without it, `lines` and `lines_active` are empty and `instructions` is 0."""
+    CHOOSES = "chooses"
+    """Runs some workgroups of a launch only; without it, all are run."""
+    POISONS = "poisons"
+    """Registers and LDS start as the image's poison byte; without it, as whatever was there before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,9 @@ class RunLimits:
     can. Correct code computes the same. A device that cannot choose ignores it."""
     threads: int = 1
     """Threads of a device that executes on the host; 0 for all cores where that gives the same result as one."""
+    confirmations: int = 0
+    """Of measured comparisons: how many gains were put to a confirmation before, which leaves less risk for the next
+    (see `asmevo.device.measure`)."""
     checked: bool = False
     """Check the run as `asmevo.sim.checked` does, for what is late, racy, unwritten or out of bounds. A device that
     cannot ignores it, and its outcome says so."""
@@ -150,8 +166,11 @@ class Device(ABC):
     - `compare` says how much faster one module is than another, as an interval, by paired times of both. A device whose
       times are certain to repeat has to find another source of doubt than repeats.
     - `describe` gives JSON-able facts that tell results of different devices apart.
+    - Where a device lacks an `Ability`, it does what is said there instead.
     - A device is used by one thread at a time. `close` frees it; it is also a context manager.
     """
+
+    abilities: frozenset[Ability] = frozenset(Ability)
 
     @abstractmethod
     def load(self, data: bytes, kernel: str | None = None) -> Module: ...

@@ -64,7 +64,11 @@ class IsolatedDevice(Device):
                 return answer
             raise self._worker.lost("garbage", "The worker answered something that is no outcome.")
         except Lost as lost:
-            return Outcome(Status(lost.how), Finding(f"device.{lost.how}", str(lost)))
+            return self._lost(lost)
+
+    def _lost(self, lost: Lost) -> Outcome:
+        """The outcome of a run over which the worker was lost."""
+        return Outcome(Status(lost.how), Finding(f"device.{lost.how}", str(lost)))
 
     def time(self, module: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None) -> Timing:
         answer = self._ask((limits or RunLimits()).seconds, "time", module, tuple(launches), limits or RunLimits())

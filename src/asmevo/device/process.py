@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,14 @@ from asmevo.verdict import EnvironmentError_
 
 
 class Lost(Exception):
-    """The child gave no proper answer and was ended. `how` is `timeout`, `crash` or `garbage`; the text a sentence."""
+    """The child gave no proper answer and was ended. `how` is `timeout`, `crash` or `garbage`; the text a sentence.
 
-    def __init__(self, how: str, message: str) -> None:
+    `complaints` are the lines that it wrote to stderr.
+    """
+
+    def __init__(self, how: str, message: str, complaints: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.how = how
+        self.how, self.complaints = how, tuple(complaints)
 
 
 class Worker:
@@ -118,7 +122,7 @@ class Worker:
 
     def _lost(self, how: str, message: str) -> Lost:
         self.stop()
-        return Lost(how, message)
+        return Lost(how, message, self._lines())
 
     def _death(self) -> str:
         assert self._process is not None
@@ -127,9 +131,18 @@ class Worker:
         except subprocess.TimeoutExpired:
             return "it closed its connection"
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        self._complaints.seek(0)
-        lines = self._complaints.read().decode(errors="replace").strip().splitlines()
+        lines = self._lines()
         return f"{how}: {lines[-1].rstrip('.')}" if lines else how
+
+    def _lines(self) -> list[str]:
+        """What the child wrote to stderr."""
+        self._complaints.seek(0)
+        return self._complaints.read().decode(errors="replace").strip().splitlines()
+
+    def retarget(self, target: str) -> None:
+        """Serve something else from the next start on."""
+        self.stop()
+        self._target = target
 
     def stop(self) -> None:
         """End the child, if there is one."""

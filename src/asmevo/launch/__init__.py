@@ -7,7 +7,7 @@ work, and `sample` limits how many of their workgroups the gate executes. The fi
 `asmevo.launch.folder`.
 """
 
-from asmevo.launch.build import POISONS, build_image, image_key, lds_bytes
+from asmevo.launch.build import POISONS, build_image, image_key, lds_bytes, pointer_offsets
 from asmevo.launch.fills import Bits, Constant, Data, File, Fill, FromRecipe, Integers, Memory, Random, Zeros
 from asmevo.launch.folder import launch_from_json, load_launches, save_launch
 from asmevo.launch.formats import Format, decode_bf16, encode_bf16, encode_fp8, format_of, fp8_values, ulp_bf16
@@ -84,6 +84,7 @@ __all__ = [
     "lds_bytes",
     "load_launches",
     "map_memory",
+    "pointer_offsets",
     "portable",
     "recipe_from_json",
     "restore",

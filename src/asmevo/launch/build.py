@@ -81,6 +81,11 @@ def image_key(launch: Launch, obj: CodeObject, kernel: Kernel) -> Hashable:
     return launch.digest, files, _code_space(obj), arguments, geometry
 
 
+def pointer_offsets(launch: Launch, kernel: Kernel) -> tuple[int, ...]:
+    """Where in the kernarg segment the addresses of buffers are: what has to be moved with them."""
+    return tuple(_offset(item, launch, kernel) for item in launch.kernarg if item.buffer is not None)
+
+
 def lds_bytes(launch: Launch, kernel: Kernel) -> int:
     """LDS of one workgroup: what the descriptor declares and what the launch adds."""
     return kernel.lds_size + launch.dynamic_lds

@@ -6,7 +6,7 @@ Nothing here knows a device: whatever can run two objects in turn is a `Bench`.
 from asmevo.device.measure.blocks import Block, Series
 from asmevo.device.measure.bound import LeastTime
 from asmevo.device.measure.evidence import interval, log_evidence
-from asmevo.device.measure.protocol import CacheResult, Claim, Comparison, Plan, compare, control
+from asmevo.device.measure.protocol import CacheResult, Claim, MeasuredComparison, Plan, compare, control
 from asmevo.device.measure.samples import Bench, Cache, ClockLog, Sample
 from asmevo.device.measure.spending import FALSE_CLAIMS, Spending
 
@@ -18,8 +18,8 @@ __all__ = [
     "CacheResult",
     "Claim",
     "ClockLog",
-    "Comparison",
     "LeastTime",
+    "MeasuredComparison",
     "Plan",
     "Sample",
     "Series",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import count
-from math import exp, log
+from math import exp, inf, log
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from asmevo.device.measure.bound import LeastTime
 from asmevo.device.measure.evidence import AGAINST, interval
 from asmevo.device.measure.samples import Bench, Cache, ClockLog
 from asmevo.device.measure.spending import Spending
+from asmevo.timing import Comparison
 
 CLOCK_RATIO = 0.01
 """Two objects whose clocks differ by more than this share were not compared under one condition."""
@@ -64,8 +65,9 @@ class CacheResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """The outcome. Gains are shares of the first object's time; negative where the second is slower."""
+class MeasuredComparison(Comparison):
+    """The outcome, with an interval around the speedup that holds the true one with 95 % probability, however long was
+    measured. Gains are shares of the first object's time; negative where the second is slower."""
 
     claim: Claim
     reason: str
@@ -81,6 +83,10 @@ class Comparison:
     least: LeastTime
 
     @property
+    def faster(self) -> bool:
+        return self.claim is Claim.FASTER
+
+    @property
     def gain(self) -> float:
         return self.results[0].gain
 
@@ -90,7 +96,9 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; figures that do not exist are None."""
+        plain = ("source", "speedup", "low", "high", "share_faster", "pairs", "faster")
         return {
+            **_finite({name: getattr(self, name) for name in plain}),
             "claim": self.claim.value,
             "reason": self.reason,
             "results": [_finite(asdict(r)) | {"cache": r.cache.value} for r in self.results],
@@ -118,7 +126,7 @@ def compare(
     plan: Plan | None = None,
     least: LeastTime | None = None,
     again: Callable[[], str] = never,
-) -> Comparison:
+) -> MeasuredComparison:
     """Compare the two objects of a bench. A gain is claimed only when
 
     - a quick look says that it is worth it, and fresh samples then show it under every state of the caches, at the
@@ -201,9 +209,25 @@ def _comparison(
     floor: float,
     least: LeastTime,
     plan: Plan,
-) -> Comparison:
+) -> MeasuredComparison:
     results = tuple(_result(one, plan.interval_level) for one in series)
-    return Comparison(claim, reason, results, level, samples, floor, _clocks(series), least)
+    ratios = series[0].ratios
+    return MeasuredComparison(
+        source="measured",
+        speedup=1 / (1 - results[0].gain),
+        low=1 / (1 - results[0].gain_low),
+        high=1 / (1 - results[0].gain_high) if results[0].gain_high < 1 else inf,
+        share_faster=float(np.mean(ratios > 0)) if len(ratios) else 0.0,
+        pairs=len(ratios),
+        claim=claim,
+        reason=reason,
+        results=results,
+        level=level,
+        samples=samples,
+        floor=floor,
+        clocks=_clocks(series),
+        least=least,
+    )
 
 
 def _result(series: Series, level: float) -> CacheResult:

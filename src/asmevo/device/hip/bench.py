@@ -1,0 +1,121 @@
+"""Two objects on one GPU, ready to be timed in turn (see `asmevo.device.measure.Bench`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from types import TracebackType
+from typing import Self
+
+from asmevo.device.contract import Module
+from asmevo.device.hip.clocks import Clocks
+from asmevo.device.hip.events import Stopwatch
+from asmevo.device.hip.flush import LAST_CACHE, Flush
+from asmevo.device.hip.identity import ChipIdentity
+from asmevo.device.hip.launching import Loaded, arguments, load, start, unload
+from asmevo.device.hip.library import Runtime
+from asmevo.device.hip.memory import DeviceMemory, Span
+from asmevo.device.hip.null import null_object
+from asmevo.device.measure import Cache, Sample
+from asmevo.launch import Launch, MemoryImage, build_image
+
+MOST_SETS = 32
+"""Small launches do not fill the last cache even so; they are cold in the cold series only."""
+SHARE_OF_MEMORY = 0.5
+"""Of what is free, for sets of buffers."""
+FLOOR_SAMPLES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """One objective launch."""
+
+    launch: Launch
+    pristine: Span
+    sets: tuple[Span, ...]
+    segments: tuple[bytes, ...]
+    """Kernel arguments for each set."""
+
+
+class HipBench:
+    """Both objects are loaded afresh, in turn use the same sets of buffers, and find in them what the launch says.
+
+    A set is restored right after its use, so that its data has left the caches when its turn comes again.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        memory: DeviceMemory,
+        chip: ChipIdentity,
+        clocks: Clocks,
+        modules: tuple[Module, Module],
+        launches: Sequence[Launch],
+    ) -> None:
+        self._runtime, self._memory, self._clocks = runtime, memory, clocks
+        self._owned = ExitStack()
+        with self._owned:  # whatever fails below frees what was there before it
+            self._watch = Stopwatch.make(runtime)
+            self._objects = tuple(self._load(module.data, module.kernel) for module in modules)
+            self._null = self._load(null_object(self._objects[0].obj, modules[0].kernel), modules[0].kernel)
+            images = [build_image(one, self._objects[0].obj, self._objects[0].kernel) for one in launches]
+            total = sum(len(image.data) for image in images)
+            room = int(SHARE_OF_MEMORY * memory.available() / total) - 1
+            self.sets = max(1, min(MOST_SETS, room, 1 + -(-2 * LAST_CACHE // total)))
+            self._timed = tuple(self._place(one, image) for one, image in zip(launches, images, strict=True))
+            self._flush = Flush.make(runtime, memory, chip)
+            self._owned.callback(self._flush.close)
+            self._owned = self._owned.pop_all()
+
+    def _load(self, data: bytes, kernel: str | None) -> Loaded:
+        loaded = load(self._runtime, data, kernel)
+        self._owned.callback(unload, self._runtime, loaded)
+        return loaded
+
+    def _allocate(self, size: int) -> Span:
+        span = self._memory.allocate(size)
+        self._owned.callback(self._memory.free, span)
+        return span
+
+    def _place(self, launch: Launch, image: MemoryImage) -> _Timed:
+        pristine = self._allocate(len(image.data))
+        self._memory.write(pristine, image)
+        sets = tuple(self._allocate(len(image.data)) for _ in range(self.sets))
+        for span in sets:
+            self._memory.duplicate(pristine, span)
+        kernel = self._objects[0].kernel
+        segments = tuple(arguments(launch, kernel, image, span.shift(image)) for span in sets)
+        return _Timed(launch, pristine, sets, segments)
+
+    def sample(self, which: int, buffers: int, cache: Cache) -> Sample:
+        return self._sample(self._objects[which], buffers, cache)
+
+    def _sample(self, loaded: Loaded, buffers: int, cache: Cache) -> Sample:
+        times: list[float] = []
+        for timed in self._timed:
+            if cache is Cache.COLD:
+                self._flush()
+            work = partial(start, self._runtime, loaded, timed.launch, timed.segments[buffers])
+            times.append(self._watch.time(work))
+            self._memory.duplicate(timed.pristine, timed.sets[buffers])
+        weights = [timed.launch.weight for timed in self._timed]
+        mean = sum(w * t for w, t in zip(weights, times, strict=True)) / sum(weights)
+        return Sample(mean, *self._clocks.read(), launches=tuple(times))
+
+    def floor(self) -> float:
+        found = [self._sample(self._null, at % self.sets, Cache.ROTATING) for at in range(FLOOR_SAMPLES)]
+        return median(sample.microseconds for sample in found)
+
+    def close(self) -> None:
+        self._owned.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,274 @@
+"""The hip device over a stand-in for the HIP runtime that forwards launches to the simulator."""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hip_standin
+from asmevo.codeobject import CodeObject
+from asmevo.device import RunLimits, Status
+from asmevo.device.conformance import ADD_ONE, ENDLESS, STRAY, DeviceConformance, launch_of
+from asmevo.device.hip import ChipIdentity, HipDevice, recorded_chip, same_chip
+from asmevo.device.hip.library import find_library
+from asmevo.device.hip.null import null_object
+from asmevo.device.measure import Claim
+from asmevo.launch import build_image
+from asmevo.program import recover
+from asmevo.verdict import EnvironmentError_, UnsupportedError, UsageError
+from small_objects import build
+
+MI300X = ChipIdentity("gfx942", 304, "AMD Instinct MI300X")
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """A ROCM_PATH; its path is short, because that of a socket has to be."""
+    path = Path(tempfile.mkdtemp(prefix="hip", dir="/tmp"))
+    try:
+        hip_standin.build(path)
+        server = hip_standin.serve(path)
+        try:
+            yield path
+        finally:
+            server.kill()
+            server.wait()
+            server.stdout.close()
+    finally:
+        shutil.rmtree(path)
+
+
+@pytest.fixture
+def standin(folder, monkeypatch):
+    """The stand-in in the environment of this test; nothing goes wrong in it yet."""
+    one = hip_standin.StandIn(folder)
+    one.inject()
+    for name, value in one.environment.items():
+        monkeypatch.setenv(name, value)
+    return one
+
+
+@pytest.fixture(scope="module")
+def shared(folder):
+    """One device for many tests: starting its process is what takes long."""
+    with pytest.MonkeyPatch.context() as patch, HipDevice() as device:
+        for name, value in hip_standin.StandIn(folder).environment.items():
+            patch.setenv(name, value)
+        yield device
+
+
+def assembled(code):
+    return build(code, vgprs=24, private=64)
+
+
+def run(device, code=ADD_ONE, limits=None, launch=None):
+    launch = launch or launch_of()
+    data = assembled(code)
+    image = build_image(launch, CodeObject.parse(data))
+    before = image.buffer("p").copy()
+    outcome = device.run(device.load(data), launch, image, limits=limits)
+    return outcome, image, before
+
+
+def works(device):
+    outcome, image, before = run(device)
+    return outcome.done and np.array_equal(image.buffer("p"), before + 1)
+
+
+class TestHip(DeviceConformance):
+    seconds = 1.0
+
+    @pytest.fixture(autouse=True)
+    def given(self, standin, shared):
+        self.one = shared
+
+    def device(self):
+        return self.one
+
+    def assemble(self, code):
+        return assembled(code)
+
+
+def test_where_addresses_cannot_be_reserved_pointers_are_moved(standin, monkeypatch):
+    monkeypatch.setenv("STANDIN_NO_VMM", "1")
+    with HipDevice() as device:
+        assert works(device) and works(device)
+
+
+def test_the_chip_is_bound_into_what_it_says_of_itself(standin, shared):
+    facts = shared.describe()
+    assert facts["device"] == "hip" and facts["runtime"] == "6.3.42134" and facts["gpus"] == 1
+    assert recorded_chip(facts) == MI300X == shared.chip
+    assert str(MI300X) == "AMD Instinct MI300X (gfx942, 304 compute units)"
+    assert MI300X.table == "mi300x" and ChipIdentity("gfx942", 64, "a part of one").table == "mi308x"
+    assert same_chip(facts, facts) == ""
+    other = facts | {"chip": ChipIdentity("gfx942", 80, "AMD Instinct MI308X").to_json()}
+    assert "measured on AMD Instinct MI308X (gfx942, 80" in same_chip(other, facts)
+    assert "measured on a model" in same_chip({"device": "simulator", "chip": "mi300x"}, facts)
+
+
+@pytest.mark.parametrize(
+    "fault, status, words",
+    [
+        ("hipMemCreate 2", Status.MEMORY, "memory"),
+        ("hipModuleLaunchKernel 701", Status.REFUSED, "hipErrorLaunchOutOfResources"),
+        ("hipModuleLaunchKernel 1", Status.REFUSED, "hipErrorInvalidValue"),
+        ("hipEventSynchronize 700", Status.FAULT, "hipErrorIllegalAddress"),
+        ("hipEventSynchronize 999", Status.CRASH, "hipErrorUnknown"),
+        ("hipModuleLaunchKernel abort", Status.CRASH, "SIGABRT"),
+        ("hipEventSynchronize hang", Status.TIMEOUT, "no answer within 0.8 seconds"),
+    ],
+)
+def test_whatever_goes_wrong_is_an_outcome_and_the_run_goes_on(standin, shared, fault, status, words):
+    launch = launch_of(500)
+    module = shared.load(assembled(ADD_ONE))
+    image = build_image(launch, CodeObject.parse(module.data))
+    before = image.data.copy()
+    standin.inject(fault)
+    outcome = shared.run(module, launch, image, limits=RunLimits(seconds=0.8))
+    assert outcome.status is status and words in outcome.fault.message
+    assert np.array_equal(image.data, before)
+    standin.inject()
+    assert works(shared) and shared.unhealthy == ()
+
+
+def test_a_fault_of_the_kernel_is_told_from_a_crash(standin, shared):
+    outcome, _, _ = run(shared, STRAY)
+    assert outcome.status is Status.FAULT
+    assert outcome.fault.message == (
+        "The GPU stopped the kernel: Memory access fault by GPU node-1 on address 0x10000000000. Reason: Page not "
+        "present or supervisor privilege."
+    )
+
+
+def test_an_object_of_another_target_is_no_evidence(standin, shared):
+    with pytest.raises(UnsupportedError, match="executes gfx942 code and the object is made for gfx950"):
+        shared.load(build("s_endpgm", target="gfx950"))
+    standin.inject("hipModuleLoadData 209")
+    with pytest.raises(UnsupportedError, match=r"does not take the object for gfx942.*NoBinaryForGpu"):
+        shared.load(build("s_nop 1\ns_endpgm"))
+    standin.inject()
+    assert works(shared)
+
+
+def test_gpus_that_stop_answering_are_left_for_others_of_their_kind(standin, monkeypatch):
+    monkeypatch.setenv("STANDIN_GPUS", "304,304,80")
+    hangs = [f"{function}@{gpu} hang" for gpu in (0, 1) for function in ("hipEventSynchronize", "hipMemset")]
+    with HipDevice((0, 1, 2), probe_seconds=3.0) as device:
+        assert works(device)
+        standin.inject(*hangs[:2])
+        assert run(device, limits=RunLimits(seconds=0.5))[0].status is Status.TIMEOUT
+        assert works(device)
+        assert device.unhealthy == (0,) and device.describe()["gpu"] == 1
+        standin.inject(*hangs)
+        assert run(device, limits=RunLimits(seconds=0.5))[0].status is Status.TIMEOUT
+        with pytest.raises(EnvironmentError_, match=r"GPU 2 is another chip .*80 compute units.* cannot be mixed"):
+            run(device)
+
+
+def test_when_no_gpu_answers_a_sentence_says_so(standin):
+    standin.inject("hipMemset hang")
+    with HipDevice(probe_seconds=1.0) as device:
+        for _ in range(2):
+            with pytest.raises(EnvironmentError_, match=r"No GPU answers any more \(tried: 0\); reset it"):
+                run(device)
+
+
+def test_two_gpus_side_by_side(standin, shared, monkeypatch):
+    monkeypatch.setenv("STANDIN_GPUS", "304,304")
+    with HipDevice((1,)) as second:
+        assert works(shared) and works(second) and works(shared)
+        assert (shared.describe()["gpu"], second.describe()["gpu"]) == (0, 1)
+    with HipDevice((2,)) as device, pytest.raises(UsageError, match="no GPU 2; the numbers go from 0 to 1"):
+        device.load(assembled(ADD_ONE))
+
+
+SLOWER = ADD_ONE.replace("    s_endpgm", "    s_waitcnt vmcnt(0)\n" + "    s_sleep 1\n" * 40 + "    s_endpgm")
+"""The same results; what makes it slower comes after the last store."""
+
+
+def test_g15_work_after_the_last_store_counts(standin, shared):
+    launch = launch_of(64)
+    quick, slow = (shared.time(shared.load(assembled(code)), [launch]) for code in (ADD_ONE, SLOWER))
+    assert slow.source == "measured" and slow.microseconds > 1.2 * quick.microseconds
+    facts = slow.launches[0].facts
+    assert facts["floor_us"] < quick.microseconds and facts["samples"] == 20
+    json.dumps(slow.to_json())
+
+
+def test_a_faster_object_is_claimed_on_the_device(standin, shared):
+    launch = launch_of(64)
+    slow, quick = shared.load(assembled(SLOWER)), shared.load(assembled(ADD_ONE))
+    found = shared.compare(slow, quick, [launch])
+    assert found.claim is Claim.FASTER and found.faster and found.source == "measured"
+    assert found.low <= found.speedup <= found.high and found.speedup > 1.2
+    assert found.level > 0 and [r.cache.value for r in found.results] == ["rotating", "cold"]
+    again = shared.compare(slow, quick, [launch])
+    assert 0 < again.level < found.level
+    assert shared.compare(quick, slow, [launch]).claim is Claim.NOT_SHOWN
+    json.dumps(again.to_json(), allow_nan=False)
+
+
+def test_what_cannot_be_run_is_not_timed(standin, shared):
+    good, stray = shared.load(assembled(ADD_ONE)), shared.load(assembled(STRAY))
+    with pytest.raises(UnsupportedError, match=r"lost over `compare`|cannot be timed"):
+        shared.compare(good, stray, [launch_of()])
+    with pytest.raises(UnsupportedError, match="no answer"):
+        shared.time(shared.load(assembled(ENDLESS)), [launch_of()], limits=RunLimits(seconds=0.5))
+    assert works(shared)
+
+
+def test_g38_what_is_expected_is_never_where_the_candidate_runs(standin, shared):
+    """The process that runs it is another one and holds the image as it was before the launch."""
+    launch = launch_of()
+    data = assembled(ADD_ONE)
+    outcome, image, before = run(shared)
+    fresh = build_image(launch, CodeObject.parse(data))
+    assert outcome.done and np.array_equal(fresh.buffer("p"), before)
+    assert shared.run(shared.load(data), launch, fresh).done
+    assert np.array_equal(fresh.data, image.data)
+    assert shared.describe()["isolated"]
+
+
+def test_a_null_kernel_ends_at_once():
+    data = assembled(ADD_ONE)
+    made = null_object(CodeObject.parse(data), None)
+    assert sum(a != b for a, b in zip(data, made, strict=True)) <= 4
+    assert recover(CodeObject.parse(made)).lines[0].instruction.text == "s_endpgm"
+
+
+def test_without_a_runtime_a_sentence_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path))
+    with HipDevice() as device, pytest.raises(EnvironmentError_, match=r"There is no HIP runtime .*install ROCm"):
+        device.load(b"")
+
+
+def test_a_runtime_is_found_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path))
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libamdhip64.so.5").touch()
+    assert find_library().name == "libamdhip64.so.5"
+    (tmp_path / "lib" / "libamdhip64.so").touch()
+    assert find_library().name == "libamdhip64.so"
+    with HipDevice() as device, pytest.raises(EnvironmentError_, match=r"cannot be loaded .*; repair ROCm"):
+        device.load(b"")
+
+
+def test_debians_runtime_finds_no_device(tmp_path, monkeypatch):
+    """The real library of Debian, old as it is, says that there is no GPU; on a machine with one it is too old."""
+    found = sorted(Path("/usr/lib/x86_64-linux-gnu").glob("libamdhip64.so*"))
+    if not found:
+        pytest.skip("libamdhip64 of Debian is not installed")
+    if os.path.exists("/dev/kfd"):
+        pytest.skip("this machine has a GPU")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libamdhip64.so").symlink_to(found[0])
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path))
+    with HipDevice() as device, pytest.raises(EnvironmentError_) as caught:
+        device.describe()
+    assert re.fullmatch(r"No device was found by the HIP runtime \S+; check .* use `--device sim`\.", str(caught.value))
