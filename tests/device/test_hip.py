@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ from asmevo.device import RunLimits, Status
 from asmevo.device.conformance import ADD_ONE, ENDLESS, STRAY, DeviceConformance, launch_of
 from asmevo.device.hip import ChipIdentity, HipDevice, recorded_chip, same_chip
 from asmevo.device.hip.library import find_library
+from asmevo.device.hip.memory import Part, runs
 from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Claim
-from asmevo.launch import build_image
+from asmevo.launch import Buffer, Integers, build_image
 from asmevo.program import recover
 from asmevo.verdict import EnvironmentError_, UnsupportedError, UsageError
 from small_objects import build
@@ -272,3 +274,23 @@ def test_debians_runtime_finds_no_device(tmp_path, monkeypatch):
     with HipDevice() as device, pytest.raises(EnvironmentError_) as caught:
         device.describe()
     assert re.fullmatch(r"No device was found by the HIP runtime \S+; check .* use `--device sim`\.", str(caught.value))
+
+
+def at(address):
+    """One buffer where a captured program had it."""
+    buffer = Buffer("p", "inout", "int32", (256,), Integers(7, -1000, 1000), red_zone=0, address=address)
+    return replace(launch_of(), buffers=(buffer,))
+
+
+def test_buffers_of_a_capture_are_where_they_were(standin, shared):
+    outcome, image, before = run(shared, launch=at(0x7E00_8000_1000))
+    assert outcome.done and np.array_equal(image.buffer("p"), before + 1)
+    with pytest.raises(UnsupportedError, match=r"cannot have memory at 0x700000000000.*relocate the capture"):
+        run(shared, launch=at(0x7000_0000_0000))
+    assert shared.time(shared.load(assembled(ADD_ONE)), [at(0x7E00_8000_1000)]).microseconds > 0
+
+
+def test_granules_that_meet_are_mapped_at_once():
+    parts = [Part(0x1000, 0, 0x800), Part(0x5000, 0x1000, 0x3001), Part(0x2FFF, 0x800, 1)]
+    assert runs(parts, 0x1000) == [(0x1000, 0x3000), (0x5000, 0x9000)]
+    assert runs(parts, 0x4000) == [(0x0, 0xC000)]

@@ -18,7 +18,7 @@ from asmevo.device.hip.faults import outcome_of
 from asmevo.device.hip.identity import ChipIdentity, identity_of
 from asmevo.device.hip.launching import Modules, arguments, start
 from asmevo.device.hip.library import HipError, Runtime, device_count, runtime
-from asmevo.device.hip.memory import DeviceMemory
+from asmevo.device.hip.memory import GpuMemory
 from asmevo.device.measure import Cache, LeastTime, MeasuredComparison, Sample, Spending, compare, control
 from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image
@@ -38,7 +38,7 @@ class _Open:
 
     runtime: Runtime
     chip: ChipIdentity
-    memory: DeviceMemory
+    memory: GpuMemory
     modules: Modules
     watch: Stopwatch
     clocks: Clocks
@@ -66,7 +66,7 @@ class HipBackend(Device):
             self._state = _Open(
                 found,
                 chip,
-                DeviceMemory(found, self._gpu),
+                GpuMemory(found, self._gpu),
                 Modules(found, chip.target),
                 Stopwatch.make(found),
                 Clocks(self._gpu),

@@ -17,7 +17,7 @@ from asmevo.device.hip.flush import LAST_CACHE, Flush
 from asmevo.device.hip.identity import ChipIdentity
 from asmevo.device.hip.launching import Loaded, arguments, load, start, unload
 from asmevo.device.hip.library import Runtime
-from asmevo.device.hip.memory import DeviceMemory, Span
+from asmevo.device.hip.memory import GpuMemory, Span
 from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Cache, Sample
 from asmevo.launch import Launch, MemoryImage, build_image
@@ -49,7 +49,7 @@ class HipBench:
     def __init__(
         self,
         runtime: Runtime,
-        memory: DeviceMemory,
+        memory: GpuMemory,
         chip: ChipIdentity,
         clocks: Clocks,
         modules: tuple[Module, Module],
@@ -64,7 +64,8 @@ class HipBench:
             images = [build_image(one, self._objects[0].obj, self._objects[0].kernel) for one in launches]
             total = sum(len(image.data) for image in images)
             room = int(SHARE_OF_MEMORY * memory.available() / total) - 1
-            self.sets = max(1, min(MOST_SETS, room, 1 + -(-2 * LAST_CACHE // total)))
+            fixed = any(image.pieces for image in images)  # buffers at fixed addresses are there once
+            self.sets = 1 if fixed else max(1, min(MOST_SETS, room, 1 + -(-2 * LAST_CACHE // total)))
             self._timed = tuple(self._place(one, image) for one, image in zip(launches, images, strict=True))
             self._flush = Flush.make(runtime, memory, chip)
             self._owned.callback(self._flush.close)
@@ -83,7 +84,11 @@ class HipBench:
     def _place(self, launch: Launch, image: MemoryImage) -> _Timed:
         pristine = self._allocate(len(image.data))
         self._memory.write(pristine, image)
-        sets = tuple(self._allocate(len(image.data)) for _ in range(self.sets))
+        sets = (
+            (self._memory.place(image),)
+            if image.pieces
+            else tuple(self._allocate(len(image.data)) for _ in range(self.sets))
+        )
         for span in sets:
             self._memory.duplicate(pristine, span)
         kernel = self._objects[0].kernel

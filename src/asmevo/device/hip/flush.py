@@ -10,7 +10,7 @@ from pathlib import Path
 from asmevo.device.hip.identity import ChipIdentity
 from asmevo.device.hip.launching import Loaded, load, start, unload
 from asmevo.device.hip.library import Runtime
-from asmevo.device.hip.memory import DeviceMemory, Span
+from asmevo.device.hip.memory import GpuMemory, Span
 from asmevo.isa import Toolchain
 from asmevo.isa.llvm import TRIPLE, cpu_flags
 from asmevo.launch import Launch
@@ -78,13 +78,13 @@ class Flush:
     """Overwrites twice the last cache, then walks through the sweep on every compute unit."""
 
     runtime: Runtime
-    memory: DeviceMemory
+    memory: GpuMemory
     junk: Span
     sweep: Loaded
     launch: Launch
 
     @classmethod
-    def make(cls, runtime: Runtime, memory: DeviceMemory, chip: ChipIdentity) -> Flush:
+    def make(cls, runtime: Runtime, memory: GpuMemory, chip: ChipIdentity) -> Flush:
         """Raises `MemoryError` when the GPU has no room for it."""
         launch = Launch(SWEEP, (_WORKGROUPS_PER_CU * chip.compute_units, 1, 1), (64, 1, 1), (), ())
         sweep = load(runtime, sweep_object(chip.target), None)

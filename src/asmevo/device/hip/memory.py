@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from asmevo.device.hip.faults import OUT_OF_MEMORY
 from asmevo.device.hip.library import HipError, Runtime
 from asmevo.launch import MemoryImage
+from asmevo.verdict import UnsupportedError
 
 _KEPT = 4
 """Placed images kept."""
 _PROBE = 1 << 16
 _TO_DEVICE, _TO_HOST, _ON_DEVICE = 1, 2, 3
-_READ_WRITE = 3
+_READ_WRITE, _PINNED, _ON_GPU = 3, 1, 1
 
 
 class _Location(ctypes.Structure):
@@ -24,6 +26,7 @@ class _Location(ctypes.Structure):
 class _AllocationProperties(ctypes.Structure):
     """`hipMemAllocationProp`."""
 
+    location: _Location
     _fields_ = (
         ("type", ctypes.c_int),
         ("handle_type", ctypes.c_int),
@@ -40,47 +43,80 @@ class _Access(ctypes.Structure):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Device memory of one image."""
+class Part:
+    """Bytes of an image at their place on the GPU."""
 
     address: int
-    """Of the image's first byte."""
+    offset: int
+    """In the image."""
     size: int
-    owned: int
-    """Address to free it by."""
-    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Something to be freed."""
+
+    address: int
+    mapped: int = 0
     """Bytes that were mapped; 0 for memory of `hipMalloc`."""
     handle: int = 0
 
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Memory for one image."""
+
+    parts: tuple[Part, ...]
+    held: tuple[_Held, ...]
+    size: int
+
+    @property
+    def address(self) -> int:
+        """Of the image's first byte."""
+        return self.parts[0].address
+
     def shift(self, image: MemoryImage) -> int:
-        """What is added to an address of the image."""
+        """What is added to an address that the image gives to a buffer without a fixed one."""
         return self.address - image.base
 
 
 @dataclass(slots=True)
-class DeviceMemory:
+class GpuMemory:
     """Allocations of one GPU."""
 
     runtime: Runtime
     gpu: int
-    _placed: OrderedDict[tuple[int, int], Span] = field(default_factory=OrderedDict[tuple[int, int], Span])
+    _placed: OrderedDict[Hashable, Span] = field(default_factory=OrderedDict[Hashable, Span])
 
     def place(self, image: MemoryImage) -> Span:
-        """Memory for an image, the same for all of its base and size while it is kept, so that equal runs see equal
-        addresses. Raises `MemoryError` when the GPU has not enough."""
-        key = (image.base, len(image.data))
+        """Memory for an image, the same for all of its layout while it is kept, so that equal runs see equal addresses.
+
+        It is where the image says, or elsewhere as a whole when the GPU cannot have it there. Raises `MemoryError` when
+        the GPU has not enough, `UnsupportedError` when it cannot have buffers that must be at certain addresses there.
+        """
+        key = (image.base, len(image.data), image.pieces)
         if key not in self._placed:
             while len(self._placed) >= _KEPT:
                 self.free(self._placed.popitem(last=False)[1])
-            self._placed[key] = self._mapped(*key) or self.allocate(key[1])
+            self._placed[key] = self._at_home(image) or self._elsewhere(image)
         self._placed.move_to_end(key)
         return self._placed[key]
+
+    def _elsewhere(self, image: MemoryImage) -> Span:
+        if image.pieces:
+            first = image.pieces[0]
+            raise UnsupportedError(
+                f"The GPU cannot have memory at 0x{first.address:x}, where the launch has a buffer; relocate the "
+                "capture."
+            )
+        return self.allocate(len(image.data))
 
     def allocate(self, size: int) -> Span:
         """Memory anywhere."""
         address = ctypes.c_void_p()
         self._call("hipMalloc", ctypes.byref(address), ctypes.c_size_t(size))
-        return Span(address.value or 0, size, address.value or 0, 0)
+        found = address.value or 0
+        return Span((Part(found, 0, size),), (_Held(found),), size)
 
     def available(self) -> int:
         """Free bytes."""
@@ -89,24 +125,35 @@ class DeviceMemory:
         return free.value
 
     def write(self, span: Span, image: MemoryImage) -> None:
-        self._copy(span.address, image.data.ctypes.data, len(image.data), _TO_DEVICE)
+        """The image's bytes into the GPU."""
+        for part in span.parts:
+            self._copy(part.address, image.data.ctypes.data + part.offset, part.size, _TO_DEVICE)
 
     def read(self, span: Span, image: MemoryImage) -> None:
-        self._copy(image.data.ctypes.data, span.address, len(image.data), _TO_HOST)
+        """And back."""
+        for part in span.parts:
+            self._copy(image.data.ctypes.data + part.offset, part.address, part.size, _TO_HOST)
 
     def duplicate(self, source: Span, target: Span) -> None:
-        self._copy(target.address, source.address, source.size, _ON_DEVICE)
+        """From memory of `allocate` to any of that size."""
+        for part in target.parts:
+            self._copy(part.address, source.address + part.offset, part.size, _ON_DEVICE)
 
     def fill(self, span: Span, byte: int) -> None:
+        """Memory of `allocate` with one byte."""
         self._call("hipMemset", ctypes.c_void_p(span.address), ctypes.c_int(byte), ctypes.c_size_t(span.size))
 
     def free(self, span: Span) -> None:
-        if not span.extent:
-            self._call("hipFree", ctypes.c_void_p(span.owned))
+        for held in span.held:
+            self._release(held)
+
+    def _release(self, held: _Held) -> None:
+        place, extent = ctypes.c_void_p(held.address), ctypes.c_size_t(held.mapped)
+        if not held.mapped:
+            self._call("hipFree", place)
             return
-        place, extent = ctypes.c_void_p(span.owned), ctypes.c_size_t(span.extent)
         self._call("hipMemUnmap", place, extent)
-        self._call("hipMemRelease", ctypes.c_void_p(span.handle))
+        self._call("hipMemRelease", ctypes.c_void_p(held.handle))
         self._call("hipMemAddressFree", place, extent)
 
     def answers(self) -> bool:
@@ -135,22 +182,43 @@ class DeviceMemory:
                 raise MemoryError from error
             raise
 
-    def _mapped(self, base: int, size: int) -> Span | None:
-        """Memory at these very addresses; None where the GPU or the runtime cannot give them."""
+    def _at_home(self, image: MemoryImage) -> Span | None:
+        """Memory at the very addresses of the image; None where the GPU or the runtime cannot give them."""
+        parts = parts_of(image)
+        granule = self._granule()
+        held: list[_Held] = []
+        for first, end in runs(parts, granule) if granule else ():
+            mapped = self._mapped(first, end - first, granule)
+            if mapped is None:
+                for one in held:
+                    self._release(one)
+                return None
+            held.append(mapped)
+        return Span(parts, tuple(held), len(image.data)) if held else None
+
+    def _properties(self) -> _AllocationProperties:
+        return _AllocationProperties(type=_PINNED, location=_Location(_ON_GPU, self.gpu))
+
+    def _granule(self) -> int:
+        """Bytes that are mapped at a time; 0 where nothing can be."""
         if not self.runtime.has("hipMemAddressReserve"):
-            return None
-        location = _Location(1, self.gpu)
-        properties = _AllocationProperties(type=1, location=location)
-        granule, place, handle = ctypes.c_size_t(), ctypes.c_void_p(), ctypes.c_void_p()
+            return 0
+        granule, properties = ctypes.c_size_t(), self._properties()
         try:
             self._call("hipMemGetAllocationGranularity", ctypes.byref(granule), ctypes.byref(properties), 0)
-            start = base // granule.value * granule.value
-            extent = ctypes.c_size_t(-(-(base + size - start) // granule.value) * granule.value)
-            zero, flags = ctypes.c_size_t(0), ctypes.c_ulonglong(0)
-            self._call("hipMemAddressReserve", ctypes.byref(place), extent, granule, ctypes.c_void_p(start), flags)
-        except (HipError, ZeroDivisionError):
+        except HipError:
+            return 0
+        return granule.value
+
+    def _mapped(self, first: int, size: int, granule: int) -> _Held | None:
+        """New memory at this address; None where it cannot be had."""
+        place, handle, properties = ctypes.c_void_p(), ctypes.c_void_p(), self._properties()
+        extent, align, flags = ctypes.c_size_t(size), ctypes.c_size_t(granule), ctypes.c_ulonglong(0)
+        try:
+            self._call("hipMemAddressReserve", ctypes.byref(place), extent, align, ctypes.c_void_p(first), flags)
+        except HipError:
             return None
-        if place.value != start:
+        if place.value != first:
             self._call("hipMemAddressFree", place, extent)
             return None
         try:
@@ -158,6 +226,25 @@ class DeviceMemory:
         except MemoryError:
             self._call("hipMemAddressFree", place, extent)
             raise
-        self._call("hipMemMap", place, extent, zero, handle, flags)
-        self._call("hipMemSetAccess", place, extent, ctypes.byref(_Access(location, _READ_WRITE)), ctypes.c_size_t(1))
-        return Span(base, size, start, extent.value, handle.value or 0)
+        self._call("hipMemMap", place, extent, ctypes.c_size_t(0), handle, flags)
+        access = _Access(properties.location, _READ_WRITE)
+        self._call("hipMemSetAccess", place, extent, ctypes.byref(access), ctypes.c_size_t(1))
+        return _Held(first, size, handle.value or 0)
+
+
+def parts_of(image: MemoryImage) -> tuple[Part, ...]:
+    """Where the bytes of an image have to be."""
+    home = min((piece.offset for piece in image.pieces), default=len(image.data))
+    return (Part(image.base, 0, home), *(Part(p.address, p.offset, p.size) for p in image.pieces))
+
+
+def runs(parts: Sequence[Part], granule: int) -> list[tuple[int, int]]:
+    """(first, end) of the granules that hold the parts, those that meet joined, ascending."""
+    found: list[tuple[int, int]] = []
+    for part in sorted(parts, key=lambda part: part.address):
+        first, end = part.address // granule * granule, -(-(part.address + part.size) // granule) * granule
+        if found and first <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((first, end))
+    return found
