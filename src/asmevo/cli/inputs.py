@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,6 +66,12 @@ def read_table(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{path} is not a certificate; give one that `optimize` or `verify` wrote.")
     return cast("dict[str, Any]", value)
+
+
+def certificate_device(path: Path) -> Mapping[str, Any]:
+    """What executed the launches of a certificate that `read_certificate` accepted."""
+    found: object = json.loads(read_text(path)).get("device")
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
 
 
 def read_launches(paths: Sequence[Path], obj: CodeObject) -> tuple[Launch, ...]:

@@ -13,8 +13,11 @@ from asmevo.cli.models import Driver, models_wanted, tell_models
 from asmevo.cli.output import emit_summary
 from asmevo.cli.parameters import (
     CHIP,
+    DEVICE,
     Budget,
     ChipName,
+    DeviceName,
+    Gpus,
     Json,
     JsonLines,
     LaunchPaths,
@@ -25,7 +28,7 @@ from asmevo.cli.parameters import (
     cores,
 )
 from asmevo.cli.progress import watching
-from asmevo.device import simulator
+from asmevo.device import open_device
 from asmevo.search import Settings, start
 
 
@@ -37,6 +40,8 @@ def optimize(
     seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, Option(help="Run folder; without it runs/<name of K0>.")] = None,
     chip: ChipName = CHIP,
+    device: DeviceName = DEVICE,
+    gpu: Gpus = None,
     llm: Annotated[Path | None, Option(help="Language models to ask: a TOML file, see docs/agent.md.")] = None,
     model: Annotated[str | None, Option(help="The same for one model, by its name.")] = None,
     base_url: Annotated[str | None, Option(help="OpenAI-compatible server of --model.")] = None,
@@ -53,20 +58,22 @@ def optimize(
 
     Ends at a budget (200 candidates where none is given) or when nothing new is left to try. Ctrl-C stops cleanly, and
     `asmevo resume` goes on. A seed with a budget in candidates gives the same lineage on every machine, for any number
-    of workers. A faster object is written into the run folder with its certificate.
+    of workers. A faster object is written into the run folder with its certificate. With `--device hip` candidates run
+    and are timed on a GPU as well, one at a time; a gain then counts when fresh samples confirm it.
     """
     folder = out or Path("runs") / k0.stem
     settings = Settings(seed=seed).with_budgets(budget, seconds)
     models = models_wanted(llm, model, base_url, driver, replay)
     obj = read_object(k0)
     launches = read_launches(launch, obj)
+    place, chip = open_device(device, chip, gpu or ())
     with (
         models or nullcontext(),
-        simulator(chip) as device,
+        place,
         watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress,
     ):
         summary = start(
-            folder, obj.data, launches, device,
+            folder, obj.data, launches, place,
             chip=chip, settings=settings, progress=progress, driver=models, workers=cores(workers),
         )  # fmt: skip
         tell_models(models)

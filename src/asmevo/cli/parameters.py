@@ -21,10 +21,15 @@ LaunchPaths = Annotated[
 ]
 LaunchName = Annotated[str | None, Option("--name", help="Name of the launch, when there are several.")]
 ChipName = Annotated[str, Option("--chip", help="Chip whose time is modelled.")]
+DeviceName = Annotated[str, Option("--device", help="Where it runs: sim, or hip for an AMD GPU of this machine.")]
+Gpus = Annotated[
+    list[int] | None,
+    Option("--gpu", help="GPU to use; several times for those that take over when one stops answering."),
+]
 Json = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
 Output = Annotated[Path | None, Option("--output", "-o", help="File to write; standard output without it.")]
 
-CHIP = "mi300x"
+CHIP, DEVICE = "mi300x", "sim"
 
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Show no progress.")]
 JsonLines = Annotated[bool, Option("--json-lines", help="Print each step, and the result, as a line of JSON.")]

@@ -7,9 +7,21 @@ from contextlib import nullcontext
 from asmevo.agent.llm import Models
 from asmevo.cli.models import tell_models
 from asmevo.cli.output import emit_summary
-from asmevo.cli.parameters import Budget, Json, JsonLines, Quiet, RunFolder, Seconds, Workers, cores
+from asmevo.cli.parameters import (
+    DEVICE,
+    Budget,
+    DeviceName,
+    Gpus,
+    Json,
+    JsonLines,
+    Quiet,
+    RunFolder,
+    Seconds,
+    Workers,
+    cores,
+)
 from asmevo.cli.progress import watching
-from asmevo.device import simulator
+from asmevo.device import open_device
 from asmevo.search import resume as go_on
 from asmevo.search import run_settings
 
@@ -19,21 +31,25 @@ def resume(
     budget: Budget = None,
     seconds: Seconds = None,
     workers: Workers = None,
+    device: DeviceName = DEVICE,
+    gpu: Gpus = None,
     quiet: Quiet = False,
     json_lines: JsonLines = False,
     json: Json = False,
 ) -> int:
     """Go on with a run that was interrupted, killed, or whose budget was too small.
 
-    The budgets are those of the run unless new ones are given; they count what the run has used already.
+    The budgets are those of the run unless new ones are given; they count what the run has used already. A run that was
+    measured goes on with `--device hip` on the same kind of chip only.
     """
     chip, settings = run_settings(run, budget, seconds)
     models = Models.of_run(run)
+    place, _ = open_device(device, chip, gpu or ())
     with (
         models or nullcontext(),
-        simulator(chip) as device,
+        place,
         watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress,
     ):
-        summary = go_on(run, device, settings, progress=progress, driver=models, workers=cores(workers))
+        summary = go_on(run, place, settings, progress=progress, driver=models, workers=cores(workers))
         tell_models(models)
     return emit_summary(summary, json or json_lines)

@@ -1,4 +1,4 @@
-"""`asmevo run`: execute launches on the simulated device."""
+"""`asmevo run`: execute launches on a device."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typer import Option
 
 from asmevo.cli.inputs import read_launches, read_object
 from asmevo.cli.output import emit, write
-from asmevo.cli.parameters import CHIP, Json, LaunchPaths, ObjectPath
-from asmevo.device import RunLimits, simulator
+from asmevo.cli.parameters import CHIP, DEVICE, DeviceName, Gpus, Json, LaunchPaths, ObjectPath
+from asmevo.device import RunLimits, open_device
 from asmevo.launch import Launch, MemoryImage, build_image
 from asmevo.report import execution_facts, execution_text, require_done
 from asmevo.verdict import Verdict, weakest
@@ -30,9 +30,11 @@ def run(
         int | None,
         Option(help="Instructions after which a wave lets the others go on; else each goes as far as it can.", min=1),
     ] = None,
+    device: DeviceName = DEVICE,
+    gpu: Gpus = None,
     json: Json = False,
 ) -> int:
-    """Execute launches on the simulator and compare with numpy where the launch has a recipe.
+    """Execute launches on the simulator or a GPU and compare with numpy where the launch has a recipe.
 
     Results without a reference have no verdict. Exit code 1 when a result differs from the reference or `--checked`
     finds something, 4 when the kernel does not end as it should, 3 when the device gave no answer.
@@ -41,10 +43,10 @@ def run(
     launches = read_launches(launch, obj)
     limits = RunLimits(seconds=limit, turn=turn, checked=checked, threads=0 if turn is None else 1)
     results: list[dict[str, Any]] = []
-    with simulator(CHIP) as device:
+    with open_device(device, CHIP, gpu or ())[0] as place:
         for one in launches:
             image = build_image(one, obj)
-            outcome = device.run(device.load(obj.data, one.kernel), one, image, limits=limits)
+            outcome = place.run(place.load(obj.data, one.kernel), one, image, limits=limits)
             agreement = one.recipe.compare(image) if one.recipe and outcome.done else ()
             results.append(execution_facts(one, outcome, image, agreement))
             if out is not None and outcome.done:

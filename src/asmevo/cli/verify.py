@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json as text_json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from asmevo.cli.inputs import read_certificate, read_launches, read_object
+from asmevo.cli.inputs import certificate_device, read_certificate, read_launches, read_object
 from asmevo.cli.output import emit, write
-from asmevo.cli.parameters import Json, ObjectPath
+from asmevo.cli.parameters import CHIP, DEVICE, DeviceName, Gpus, Json, ObjectPath
+from asmevo.device import Device, open_device
+from asmevo.device.hip import same_chip
+from asmevo.edit import Edit
+from asmevo.gate import Gate, Verification
 from asmevo.gate import verify as verified
+from asmevo.launch import Launch
 from asmevo.report import verification_text
 from asmevo.search import kernel_of
 from asmevo.verdict import UsageError
@@ -25,6 +31,8 @@ def verify(
         Path | None, Option("--certificate", "-c", help="Certificate whose hashes, edits and launches are checked.")
     ] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Certificate to write.")] = None,
+    device: DeviceName = DEVICE,
+    gpu: Gpus = None,
     json: Json = False,
 ) -> int:
     """Check in a fresh process that a candidate behaves like K0: every static rule, then every launch.
@@ -38,8 +46,37 @@ def verify(
         edits = edits or None  # a certificate of an object that came without edits: lines are matched again
     if not launches:
         raise UsageError("There is nothing to check the candidate on; give --launch or --certificate.")
-    found = verified(old.data, new.data, launches, edits, kernel_of(launches))
+    kernel, note = kernel_of(launches), ""
+    if device == DEVICE:
+        found = verified(old.data, new.data, launches, edits, kernel)
+    else:
+        with open_device(device, CHIP, gpu or ())[0] as place:
+            found = _on(place, old.data, new.data, launches, edits, kernel)
+            note = _other_chip(certificate, place)
     if output is not None and found.certificate is not None:
         write(output, text_json.dumps(found.certificate, indent=1, sort_keys=True) + "\n")
-    emit(found.report.to_json(), lambda: verification_text(found.report), json)
+    facts = found.report.to_json() | ({"note": note} if note else {})
+    emit(facts, lambda: verification_text(found.report) + (f"\n{note}" if note else ""), json)
     return found.report.verdict.exit_code
+
+
+def _on(
+    place: Device,
+    k0: bytes,
+    candidate: bytes,
+    launches: Sequence[Launch],
+    edits: Sequence[Edit] | None,
+    kernel: str | None,
+) -> Verification:
+    """The whole check on a device that has processes of its own."""
+    gate = Gate(k0, launches, place, kernel=kernel)
+    report = gate.examine(candidate, edits=edits)
+    return Verification(report, gate.certificate(candidate, edits or (), report))
+
+
+def _other_chip(certificate: Path | None, place: Device) -> str:
+    """A sentence where the certificate is of another chip than the device."""
+    if certificate is None:
+        return ""
+    words = same_chip(certificate_device(certificate), place.describe())
+    return f"{words}: everything was verified again here, and its times say nothing of this chip." if words else ""

@@ -1,5 +1,6 @@
 """Devices: where code objects run and are timed."""
 
+from asmevo.device.chosen import DEVICES, open_device
 from asmevo.device.contract import Ability, Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
 from asmevo.device.footprint import is_large, trimmed
 from asmevo.device.isolated import IsolatedDevice, simulator
@@ -8,6 +9,7 @@ from asmevo.sim import WaveOrder
 from asmevo.timing import Comparison
 
 __all__ = [
+    "DEVICES",
     "Ability",
     "Comparison",
     "Device",
@@ -23,6 +25,7 @@ __all__ = [
     "WaveOrder",
     "is_large",
     "objective_of",
+    "open_device",
     "simulator",
     "trimmed",
 ]

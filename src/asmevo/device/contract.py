@@ -171,6 +171,8 @@ class Device(ABC):
     """
 
     abilities: frozenset[Ability] = frozenset(Ability)
+    source: str = "modelled"
+    """Of its times: `modelled` or `measured`. Measured ones vary, so only `compare` says what is faster."""
 
     @abstractmethod
     def load(self, data: bytes, kernel: str | None = None) -> Module: ...

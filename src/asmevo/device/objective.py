@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from asmevo.device.contract import Device, RunLimits, Timing
+from asmevo.device.contract import Device, Module, RunLimits, Timing
+from asmevo.device.measure import Claim, MeasuredComparison
 from asmevo.launch import Launch
 from asmevo.program import Program
 from asmevo.timing import Comparison
+from asmevo.verdict import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +38,64 @@ class ObjectiveTime:
 
 
 class ObjectiveTimer:
-    """Times admitted candidates of one kernel on one device."""
+    """Times admitted candidates of one kernel on one device.
+
+    Measured times of one object differ from sample to sample, and the best of many candidates is the luckiest. So on a
+    device that measures, a candidate's time is the best one's so far over the speedup of a comparison of these two, and
+    below the best one's only where that claims a gain. The first object timed has to be found no faster than itself.
+    """
 
     def __init__(
         self, device: Device, launches: Sequence[Launch], *, kernel: str | None = None, limits: RunLimits | None = None
     ) -> None:
         self._device, self._launches, self._kernel, self._limits = device, tuple(launches), kernel, limits
+        self._best: _Best | None = None
 
     def time(self, candidate: bytes, program: Program) -> ObjectiveTime:
         """The time of `candidate`; `program` is what it was rebuilt from, and its line ids are those of `heat`.
 
         Raises `UnsupportedError` when the device can give no time.
         """
-        timing = self._device.time(self._device.load(candidate, self._kernel), self._launches, limits=self._limits)
+        module = self._device.load(candidate, self._kernel)
+        timing = self._device.time(module, self._launches, limits=self._limits)
+        if timing.source == "measured":
+            timing = self._against_best(module, timing)
         # Positions agree: rebuilding adds no instruction, except alignment in front of a later kernel's entry.
         lines = program.lines
         heat = {lines[at].id: share for at, share in timing.heat.items() if at < len(lines)}
         return ObjectiveTime(timing, heat)
 
+    def _against_best(self, module: Module, timing: Timing) -> Timing:
+        """The timing, scaled to what a comparison with the best object says."""
+        best = self._best or _Best(module, timing.microseconds)
+        found = self._device.compare(best.module, module, self._launches, limits=self._limits)
+        if isinstance(found, MeasuredComparison) and found.claim is Claim.VOID:
+            raise UnsupportedError(f"The times cannot be believed. {found.reason}")
+        if self._best is None:
+            self._best = best
+            return timing
+        microseconds = best.microseconds / found.speedup
+        if found.faster:
+            self._best = _Best(module, microseconds)
+        else:
+            microseconds = max(microseconds, best.microseconds)
+        factor = microseconds / timing.microseconds
+        comparison = found.to_json()
+        scaled = tuple(
+            replace(t, microseconds=t.microseconds * factor, facts={**t.facts, "comparison": comparison})
+            for t in timing.launches
+        )
+        return replace(timing, launches=scaled)
+
     def compare(self, base: bytes, candidate: bytes) -> Comparison:
         """How much faster `candidate` is than `base`; raises `UnsupportedError` when the device cannot say."""
         before, after = (self._device.load(data, self._kernel) for data in (base, candidate))
         return self._device.compare(before, after, self._launches, limits=self._limits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The object to beat on a device that measures."""
+
+    module: Module
+    microseconds: float

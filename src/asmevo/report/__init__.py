@@ -4,7 +4,7 @@ from asmevo.report.captures import captured_text
 from asmevo.report.checks import checks_text, verification_text
 from asmevo.report.containers import container_facts, container_text
 from asmevo.report.diff import diff
-from asmevo.report.execution import execution_facts, execution_text, require_done
+from asmevo.report.execution import execution_facts, execution_text, measured_text, require_done
 from asmevo.report.figures import basis_text, gain_text, time_text
 from asmevo.report.objects import coverage_facts, coverage_text, object_facts, object_text, program_facts
 from asmevo.report.oddities import oddities
@@ -33,6 +33,7 @@ __all__ = [
     "figure",
     "gain_text",
     "installed_text",
+    "measured_text",
     "object_facts",
     "object_text",
     "oddities",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from asmevo.device import Outcome, Status
+from asmevo.device import LaunchTime, Outcome, Status
 from asmevo.launch import Comparison, Launch, MemoryImage
 from asmevo.verdict import InputError, UnsupportedError, Verdict
 
@@ -76,3 +76,12 @@ def require_done(facts: dict[str, Any]) -> None:
     if facts["verdict"] == Verdict.REFUTED:
         raise InputError(f"{ended}; compare its arguments and buffer sizes with what the kernel expects.")
     raise UnsupportedError(f"{ended}; try a smaller launch or a higher --limit.")
+
+
+def measured_text(time: LaunchTime) -> str:
+    """One line on a measured time."""
+    f = time.facts
+    spread = f"90 % of {f['samples']} samples within {f['low_us']:.2f} to {f['high_us']:.2f} us"
+    return (
+        f"measured {time.microseconds:.2f} us on {f['chip']} ({spread}; an empty kernel takes {f['floor_us']:.2f} us)"
+    )

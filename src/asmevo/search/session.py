@@ -15,6 +15,7 @@ from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
 from asmevo.launch import Launch, data_folders, portable
+from asmevo.search.bound import bind_to_chip
 from asmevo.search.draft import Drafter
 from asmevo.search.executor import Executor, Processes
 from asmevo.search.handover import Driver
@@ -154,13 +155,14 @@ def _search(
     workers: int,
     strategies: Mapping[str, Strategy] | None,
 ) -> RunSummary:
+    bind_to_chip(store, device)
     kernel = kernel_of(launches)
     gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
     gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
     timer = ObjectiveTimer(device, launches, kernel=kernel)
     workers = min(workers, settings.ahead, settings.attempts or settings.ahead)
     executor: Executor | None = None
-    if workers > 1:
+    if workers > 1 and device.source == "modelled":  # a GPU is timed by one process at a time
         here = (
             Drafter(gate.program, timing_chip(store.run.chip), timer.time, strategies)
             if strategies is not None

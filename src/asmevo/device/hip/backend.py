@@ -51,6 +51,7 @@ class HipBackend(Device):
     """
 
     abilities = frozenset[Ability]()
+    source = "measured"
 
     def __init__(self, gpu: int = 0) -> None:
         self._gpu = gpu

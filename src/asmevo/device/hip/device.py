@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from asmevo.device.contract import Ability, Module, Outcome, RunLimits, Status
+from asmevo.device.contract import Ability, Module, Outcome, RunLimits, Status, Timing
 from asmevo.device.hip.faults import fault_in
 from asmevo.device.hip.identity import ChipIdentity, recorded_chip
 from asmevo.device.isolated import IsolatedDevice
@@ -18,6 +19,8 @@ from asmevo.verdict import EnvironmentError_, Finding, UnsupportedError
 TARGET = "asmevo.device.hip.backend:serve"
 PROBE_SECONDS = 30.0
 """Wall time in which a GPU has to answer after it was lost, or it counts as unhealthy."""
+MEASURING_SECONDS = 900.0
+"""Wall time of one comparison, with all of its samples."""
 _SUSPICIOUS = (Status.TIMEOUT, Status.CRASH, Status.GARBAGE)
 
 
@@ -42,6 +45,7 @@ class HipDevice(IsolatedDevice):
     """
 
     abilities = frozenset[Ability]()
+    source = "measured"
 
     def __init__(self, gpus: Sequence[int] = (0,), probe_seconds: float = PROBE_SECONDS) -> None:
         self._health = _Health(list(gpus))
@@ -63,10 +67,6 @@ class HipDevice(IsolatedDevice):
         """GPUs that stopped answering."""
         return tuple(self._health.lost)
 
-    def load(self, data: bytes, kernel: str | None = None) -> Module:
-        self._ensure_healthy()
-        return super().load(data, kernel)
-
     def run(
         self,
         module: Module,
@@ -84,17 +84,27 @@ class HipDevice(IsolatedDevice):
             self._doubtful = outcome.status in _SUSPICIOUS
         return outcome
 
+    def time(self, module: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None) -> Timing:
+        return super().time(module, launches, limits=limits or RunLimits(seconds=MEASURING_SECONDS))
+
     def compare(
         self, base: Module, candidate: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None
     ) -> MeasuredComparison:
         """The confirmations of this device's life are counted, and leave less risk for those that follow."""
-        self._ensure_healthy()
-        spent = replace(limits or RunLimits(), confirmations=self._confirmations)
+        spent = replace(limits or RunLimits(seconds=MEASURING_SECONDS), confirmations=self._confirmations)
         found = super().compare(base, candidate, launches, limits=spent)
         if not isinstance(found, MeasuredComparison):
             raise UnsupportedError("The device gave no measured comparison; the candidate counts as no faster.")
         self._confirmations += found.level > 0
         return found
+
+    def _ask(self, seconds: float, *request: Any) -> Any:
+        self._ensure_healthy()
+        try:
+            return super()._ask(seconds, *request)
+        except UnsupportedError:
+            self._doubtful = True  # the process may have been lost over it
+            raise
 
     def _lost(self, lost: Lost) -> Outcome:
         """A process that the runtime aborted over a fault of the kernel is a fault."""

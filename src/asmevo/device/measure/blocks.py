@@ -14,6 +14,8 @@ from asmevo.device.measure.samples import Bench, Cache, Sample
 CLOCKS_APART = 0.02
 """A block whose samples ran at clocks that differ by more than this share is not used. Which object ran at which is not
 looked at, so this favours neither."""
+BLIND = 12
+"""Blocks without any difference after which a clock counts as too coarse."""
 _ORDERS = ((0, 1, 1, 0), (1, 0, 0, 1))
 
 
@@ -82,6 +84,11 @@ class Series:
     def against(self) -> float:
         """Natural logarithm of the evidence that the second object is slower."""
         return float(log_mean(self._grown[1]))
+
+    @property
+    def blind(self) -> bool:
+        """The clock has not told any two samples apart, and will not."""
+        return len(self._ratios) >= BLIND and not any(self._ratios)
 
     @property
     def samples(self) -> int:
