@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asmevo.device.measure import (
@@ -39,6 +39,7 @@ def judged(planted, seed=0, **more):
     return compare(planted, more.pop("spending", Spending()), np.random.default_rng([seed, 2]), **more)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(0.0, 1.0, allow_subnormal=False), min_size=1, max_size=8))
 def test_the_bets_are_fair_whatever_the_sizes(sizes):
     """Over all outcomes of the coins the evidence is 1 on average: exactly, for any sizes of the ratios."""
@@ -47,6 +48,7 @@ def test_the_bets_are_fair_whatever_the_sizes(sizes):
     assert np.allclose(mean, 1.0, atol=1e-9)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(-1000, 1000).map(lambda n: n / 1000), min_size=1, max_size=30))
 def test_evidence_block_by_block_is_that_of_all_at_once(found):
     ratios = np.array(found)

@@ -1,0 +1,85 @@
+"""Verbs on a GPU: over the stand-in for the HIP runtime, and without one."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import hip_standin
+from asmevo.cli.inputs import certificate_device
+from asmevo.gate.certificate import digest
+
+ROOT = Path(__file__).resolve().parents[2]
+TILE = ROOT / "examples" / "fp8_gemm" / "launches" / "tile.toml"
+
+
+@pytest.fixture
+def standin(monkeypatch):
+    """The stand-in in the environment; the path of a socket has to be short."""
+    folder = Path(tempfile.mkdtemp(prefix="hip", dir="/tmp"))
+    hip_standin.build(folder)
+    server = hip_standin.serve(folder)
+    one = hip_standin.StandIn(folder)
+    for name, value in one.environment.items():
+        monkeypatch.setenv(name, value)
+    yield one
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    shutil.rmtree(folder)
+
+
+def test_run_profile_and_verify_on_a_gpu(runs, standin, tmp_path, fp8_gemm_path):
+    facts = json.loads(runs("run", fp8_gemm_path, "-l", TILE, "--device", "hip", "--json"))
+    assert facts["verdict"] == "TESTED" and facts["launches"][0]["instructions"] > 0
+    text = runs("profile", fp8_gemm_path, "-l", TILE, "--summary", "--device", "hip")
+    assert "measured " in text and "on AMD Instinct MI300X (gfx942, 304 compute units)" in text
+    assert "modelled " in text and " on mi300x" in text
+    certificate = tmp_path / "c.json"
+    same = ("verify", fp8_gemm_path, fp8_gemm_path)
+    runs(*same, "-l", TILE, "--device", "hip", "-o", certificate)
+    assert certificate_device(certificate)["chip"]["compute_units"] == 304
+    other = json.loads(certificate.read_text())
+    other["device"]["chip"]["compute_units"] = 228
+    certificate.write_text(json.dumps({**other, "sha256": digest(other)}))
+    text = runs(*same, "-c", certificate, "--device", "hip")
+    assert "It was measured on AMD Instinct MI300X (gfx942, 228 compute units), and this is" in text
+    assert "everything was verified again here" in text
+
+
+def test_no_device_is_a_sentence(fails, tmp_path_factory, monkeypatch, fp8_gemm_path):
+    """With the runtime of Debian, which is a real one, on a machine without a GPU."""
+    found = sorted(Path("/usr/lib/x86_64-linux-gnu").glob("libamdhip64.so*"))
+    if not found or Path("/dev/kfd").exists():
+        pytest.skip("libamdhip64 of Debian is not installed, or there is a GPU")
+    rocm = tmp_path_factory.mktemp("rocm")
+    (rocm / "lib").mkdir()
+    (rocm / "lib" / "libamdhip64.so").symlink_to(found[0])
+    monkeypatch.setenv("ROCM_PATH", str(rocm))
+    words = fails(5, "optimize", fp8_gemm_path, "-l", TILE, "--device", "hip", "--out", "/nonexistent")
+    assert "No device was found by the HIP runtime" in words and "--device sim" in words
+
+
+def test_no_runtime_and_no_such_device(fails, tmp_path, monkeypatch, fp8_gemm_path):
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path))
+    assert "install ROCm" in fails(5, "run", fp8_gemm_path, "-l", TILE, "--device", "hip")
+    assert "the devices are sim and hip" in fails(
+        2, "verify", fp8_gemm_path, fp8_gemm_path, "-l", TILE, "--device", "x"
+    )
+
+
+def test_counters_beside_the_profile(runs, fails, tmp_path, fp8_gemm_path):
+    kernel = json.loads(runs("inspect", fp8_gemm_path, "--json"))["kernels"][0]["name"]
+    path = tmp_path / "counter_collection.csv"
+    path.write_text(
+        '"Dispatch_Id","Kernel_Name","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"\n'
+        f'1,"{kernel}.kd","SQ_WAVES",8,100,20100\n'
+    )
+    arguments = ("profile", fp8_gemm_path, "-l", TILE, "--counters", path)
+    assert "time while counting" in runs(*arguments, "--summary")
+    facts = json.loads(runs(*arguments, "--json"))["launches"][0]["counters"]
+    assert facts["counters"] == {"SQ_WAVES": 8.0} and facts["beside"][0]["counted"] == 20.0
+    path.write_text("x")
+    assert "is no counter file of rocprofv3" in fails(4, *arguments)
