@@ -125,7 +125,7 @@ class TestVerify:
     def test_an_edit_that_no_launch_reaches_is_unknown(self, runs, tmp_path, fp8_gemm_path):
         """The preload entry at the front is skipped by a device that preloads, so nothing executes these lines."""
         text = runs("recover", fp8_gemm_path)
-        tail = text.rstrip().splitlines()[-1]
+        tail = text.rstrip().splitlines()[-2]  # the last line says that it is the end
         candidate = edited(runs, fp8_gemm_path, tmp_path, lambda t: t.replace(tail, "\ts_nop 3"))
         result = runs("verify", fp8_gemm_path, candidate, "-l", LAUNCHES / "tile.toml", code=3)
         assert "UNKNOWN  coverage" in result
