@@ -15,7 +15,15 @@ from typing import Any
 from asmevo.codeobject import CodeObject
 from asmevo.gate.strength import spread
 from asmevo.launch import Buffer, Field, Fill, Integers, Launch, Random, Zeros, load_launches
-from asmevo.launch.recipes import BlockScaledGemm, FmoeOneStage, FmoeStage1, Fp8BlockGemm, Int8Gemm, for_object
+from asmevo.launch.recipes import (
+    AttentionForward,
+    BlockScaledGemm,
+    FmoeOneStage,
+    FmoeStage1,
+    Fp8BlockGemm,
+    Int8Gemm,
+    for_object,
+)
 from asmevo.verdict import EnvironmentError_, UnsupportedError
 from benchmarks.generated import clang
 from benchmarks.objects import FP8_GEMM_FOLDER, fmoe_stage1
@@ -167,10 +175,16 @@ def _wheel() -> Iterator[Subject]:
                 except UnsupportedError:
                     continue
                 folders.setdefault(path.parent.name, []).append(
-                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, (*launches[:2], *_others(launches[1])))
+                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, _chosen(launches))
                 )
         for found in folders.values():
             yield from spread(found, _OF_A_FOLDER)
+
+
+def _chosen(launches: Sequence[Launch]) -> tuple[Launch, ...]:
+    """Of the three launches two, of attention also the one that fills its tiles; and others of the second's shape."""
+    count = 3 if isinstance(launches[0].recipe, AttentionForward) else 2
+    return (*launches[:count], *_others(launches[1]))
 
 
 def _others(launch: Launch) -> Iterator[Launch]:

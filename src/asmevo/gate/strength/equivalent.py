@@ -12,8 +12,8 @@
    a register that holds no NaN in any lane: the last to write it in the block shifts it right by two bits or more, with
    the same EXEC.
 5. `dropped half`: an arithmetic shift right by 16 stands for a logical one, or the other way round, and all that reads
-   the result in the block, behind a selection too, drops its upper half: `v_perm_b32` with a selector that the whole
-   program writes once, as a constant.
+   the result in the block, behind a selection too, drops its upper half: `v_perm_b32` with a selector that the block
+   gave a constant last.
 
 What is admitted and under none of them has survived.
 """

@@ -50,7 +50,8 @@ def _drops(program: Program, position: int, name: str) -> bool:
     if m := _SELECTED.fullmatch(text):
         return _only_lower(program, position, int(m[1]))
     if m := _PERMUTED.fullmatch(text):
-        selector = _constant(program.lines, int(m[3]))
+        first = program.blocks[program.block_of[program.lines[position].id]].first
+        selector = _constant(program.lines[first:position], int(m[3]))
         if selector is None:
             return False
         upper = [6, 7] * (m[1] == name) + [2, 3] * (m[2] == name)
@@ -59,7 +60,7 @@ def _drops(program: Program, position: int, name: str) -> bool:
 
 
 def _constant(lines: tuple[Line, ...], scalar: int) -> int | None:
-    """What a scalar register holds wherever it was written, if only one line writes it, with a constant."""
-    writers = [line for line in lines if effects(line.instruction).writes >> scalar & 1]
-    m = _CONSTANT.fullmatch(writers[0].instruction.text) if len(writers) == 1 else None
+    """What a scalar register holds behind the lines, if the last of them that writes it gives it a constant."""
+    writer = next((x for x in reversed(lines) if effects(x.instruction).writes >> scalar & 1), None)
+    m = _CONSTANT.fullmatch(writer.instruction.text) if writer else None
     return int(m[1], 16) if m else None
