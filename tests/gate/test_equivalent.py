@@ -83,6 +83,7 @@ def test_an_upper_half_that_is_dropped():
         {"selector": "0x50d0100"},
         {"between": "s_mov_b32 s8, 0x7020100"},
         {"between": "s_mov_b32 s8, s9"},
+        {"between": "s_mov_b64 exec, 5"},
         {"reader": "v_add_u32_e32 v6, v5, v3"},
         {"between": "v_add_u32_e32 v6, v5, v2"},
         {"reader": "global_store_dword v7, v3, s[4:5]"},

@@ -89,6 +89,18 @@ def test_a_result_that_launches_overwrite_is_unknown_until_one_shows_it(device, 
     assert shown.verdict.admitted, shown.to_json()
 
 
+def test_a_register_that_only_the_edited_line_writes(device):
+    """The old result is computed by a new line, and the edited one writes what only a way not taken would read."""
+    code = BRANCHED.replace("v_add_u32_e32 v4, 5, v2", "v_add_u32_e32 v4, 5, v2\n v_mov_b32_e32 v7, 0")
+    data = build(HEAD + "v_mov_b32_e32 v7, 0\n" + code + "v_add_u32_e32 v4, v4, v7\n" + STORE)
+    k0 = recover(CodeObject.parse(data))
+    (at,) = [x.id for x in k0.lines if x.instruction.text.startswith("v_mul")]
+    old = k0.line(at).instruction.text
+    edits = (Insert(at, old), Replace(at, "v_mul_u32_u24_e32 v7, 5, v2"))
+    report = Gate(data, [launch(64)], device).examine(rebuild(apply_all(k0, edits)), edits=edits)
+    assert not report.verdict.admitted, report.to_json()
+
+
 def test_a_new_line_whose_result_nobody_reads_needs_no_launch(device):
     data = build(HEAD + MASKED + STORE)
     k0 = recover(CodeObject.parse(data))

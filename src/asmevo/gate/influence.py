@@ -58,7 +58,11 @@ class InfluenceStage:
         changed = changes(k0, candidate)
         for line in (candidate.lines[position] for position in changed.edited):
             if candidate.block_of.get(line.id, -1) not in proved:
-                yield (self._k0, k0.line(line.id)) if line.id in k0.position else (other, line)
+                known = k0.line(line.id) if line.id in k0.position else None
+                if known is not None:
+                    yield self._k0, known
+                if known is None or effects(known.instruction).writes != effects(line.instruction).writes:
+                    yield other, line
         for line in (k0.lines[position] for position in changed.deleted):
             if k0.block_of.get(line.id, -1) not in proved:
                 yield self._k0, line

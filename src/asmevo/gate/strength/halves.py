@@ -7,7 +7,7 @@ import re
 from asmevo.edit import Replace
 from asmevo.gate.strength.kind import Edits
 from asmevo.isa import effects
-from asmevo.isa.registers import VGPR_BASE
+from asmevo.isa.registers import EXEC, VGPR_BASE
 from asmevo.program import Line, Program
 from asmevo.program.liveness import liveness
 
@@ -31,13 +31,13 @@ def fills_a_dropped_half(k0: Program, edits: Edits) -> bool:
 
 
 def _only_lower(program: Program, at: int, register: int) -> bool:
-    """Whether all that reads a VGPR behind a line, until the block writes it anew, drops the upper half."""
+    """Whether all that reads a VGPR behind a line, until the block writes it with the same EXEC, drops the upper half."""
     name, unit = f"v{register}", 1 << VGPR_BASE + register
     last = program.blocks[program.block_of[program.lines[at].id]].last
     for position in range(at + 1, last):
         line = program.lines[position]
         known = effects(line.instruction)
-        if known.reads & unit and not _drops(program, position, name):
+        if (known.reads & unit and not _drops(program, position, name)) or known.writes & EXEC:
             return False
         if known.writes & unit:
             return True
