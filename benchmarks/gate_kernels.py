@@ -175,16 +175,10 @@ def _wheel() -> Iterator[Subject]:
                 except UnsupportedError:
                     continue
                 folders.setdefault(path.parent.name, []).append(
-                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, _chosen(launches))
+                    Subject(f"{path.parent.name}/{path.name}", "aiter", data, (*launches[:2], *_others(launches[1])))
                 )
         for found in folders.values():
             yield from spread(found, _OF_A_FOLDER)
-
-
-def _chosen(launches: Sequence[Launch]) -> tuple[Launch, ...]:
-    """Of the three launches two, of attention also the one that fills its tiles; and others of the second's shape."""
-    count = 3 if isinstance(launches[0].recipe, AttentionForward) else 2
-    return (*launches[:count], *_others(launches[1]))
 
 
 def _others(launch: Launch) -> Iterator[Launch]:
@@ -193,6 +187,10 @@ def _others(launch: Launch) -> Iterator[Launch]:
     recipe = launch.recipe
     if isinstance(recipe, Int8Gemm | Fp8BlockGemm):
         yield replace(recipe, values="edges").launch("edges")
+    if isinstance(recipe, AttentionForward):  # an odd and an even number of runs of 32 keys, the last nearly full
+        for keys in (351, 383):
+            shape = replace(recipe, batch=1, heads=1, kv_heads=1, queries=128, keys=keys)
+            yield shape.launch(f"{keys} keys")
     if isinstance(recipe, FmoeStage1 | FmoeOneStage):
         filled = replace(recipe, tokens=2 * recipe.tile_m, experts=1, topk=1)
         odd = isinstance(recipe, FmoeStage1) and recipe.scaling == "token"
