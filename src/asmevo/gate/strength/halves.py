@@ -31,7 +31,7 @@ def fills_a_dropped_half(k0: Program, edits: Edits) -> bool:
 
 
 def _only_lower(program: Program, at: int, register: int) -> bool:
-    """Whether all that reads a VGPR behind a line, until the block writes it with the same EXEC, drops the upper half."""
+    """Whether all that reads a VGPR behind a line drops the upper half, until the block writes it with that EXEC."""
     name, unit = f"v{register}", 1 << VGPR_BASE + register
     last = program.blocks[program.block_of[program.lines[at].id]].last
     for position in range(at + 1, last):
