@@ -97,6 +97,9 @@ def test_a_kernel_that_was_not_seen(tmp_path):
         (b'{"rocprofiler-sdk-tool": 5}', "is no counter file"),
         (b'{"rocprofiler-sdk-tool": [{"counters": [{}]}]}', "is no counter file"),
         (b"{", "is no counter file"),
+        (b'{"a":' * 100_000, "is no counter file"),
+        (b"x" * 200_000, "is no counter file"),
+        (HEAD.encode() + b"x" * 200_000, "is no counter file"),
         (b"SQLite format 3\0 and then nothing", "is no database of rocprofv3"),
     ],
 )

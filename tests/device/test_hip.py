@@ -20,7 +20,7 @@ from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Claim
 from asmevo.launch import Buffer, Integers, build_image
 from asmevo.program import recover
-from asmevo.verdict import EnvironmentError_, UnsupportedError
+from asmevo.verdict import EnvironmentError_, InputError, UnsupportedError
 from small_objects import build
 
 MI300X = ChipIdentity("gfx942", 304, "AMD Instinct MI300X")
@@ -114,6 +114,12 @@ def test_the_chip_is_bound_into_what_it_says_of_itself(standin, shared):
     other = facts | {"chip": ChipIdentity("gfx942", 80, "AMD Instinct MI308X").to_json()}
     assert "measured on AMD Instinct MI308X (gfx942, 80" in same_chip(other, facts)
     assert "measured on a model" in same_chip({"device": "simulator", "chip": "mi300x"}, facts)
+
+
+@pytest.mark.parametrize("chip", [{}, {"target": "gfx942", "compute_units": "many", "sku": "x"}])
+def test_a_chip_that_is_described_in_part_is_named(chip):
+    with pytest.raises(InputError, match="chip of the device"):
+        recorded_chip({"device": "hip", "chip": chip})
 
 
 @pytest.mark.parametrize(

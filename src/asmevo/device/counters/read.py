@@ -48,6 +48,13 @@ def _none_of(where: str) -> str:
 
 def _csv(text: str, where: str) -> Iterator[Reading]:
     rows = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        yield from _rows(rows, where)
+    except csv.Error as error:
+        raise InputError(f"{_none_of(where)[:-1]} ({error}).") from error
+
+
+def _rows(rows: csv.DictReader[str], where: str) -> Iterator[Reading]:
     if missing := [name for name in _WANTED if name not in (rows.fieldnames or ())]:
         raise InputError(f"{_none_of(where)[:-1]} (the column {missing[0]} is missing).")
     for number, row in enumerate(rows, start=2):
@@ -66,7 +73,7 @@ def _database(path: Path) -> Iterator[Reading]:
             for dispatch, kernel, counter, value, span in connection.execute(_QUERY):
                 nanoseconds = None if span is None else int(span)
                 yield Reading(int(dispatch), str(kernel), str(counter), float(value), nanoseconds)
-    except (sqlite3.DatabaseError, TypeError, ValueError) as error:
+    except (sqlite3.DatabaseError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{path} is no database of rocprofv3 with counters ({error}); collect them again.") from error
 
 
@@ -75,7 +82,7 @@ def _json(text: str, where: str) -> Iterator[Reading]:
         tools: list[Any] = json.loads(text)["rocprofiler-sdk-tool"]
         for tool in tools:
             yield from _process(cast("Mapping[str, Any]", tool))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(f"{_none_of(where)[:-1]} ({type(error).__name__}: {error}).") from error
 
 
@@ -91,4 +98,5 @@ def _process(tool: Mapping[str, Any]) -> Iterator[Reading]:
         span = int(end) - int(begin) if begin and end else None
         for value in cast("list[Mapping[str, Any]]", record["records"]):
             name = counters[value["counter_id"]["handle"]]
-            yield Reading(int(info["dispatch_id"]), kernels[info["kernel_id"]], name, float(value["value"]), span)
+            kernel = str(kernels[info["kernel_id"]])
+            yield Reading(int(info["dispatch_id"]), kernel, str(name), float(value["value"]), span)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self, cast
 
 from asmevo.device.hip.library import Runtime
+from asmevo.launch.table import Table
 from asmevo.timing import chips
 from asmevo.verdict import EnvironmentError_, UsageError
 
@@ -49,7 +50,9 @@ class ChipIdentity:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        return cls(str(value["target"]), int(value["compute_units"]), str(value["sku"]))
+        """Raises `InputError` for what `to_json` does not give."""
+        table = Table(value, "chip of the device")
+        return cls(table.text("target"), table.integer("compute_units"), table.text("sku"))
 
     @property
     def table(self) -> str:
@@ -74,7 +77,9 @@ def identity_of(found: Runtime, gpu: int) -> ChipIdentity:
 
 
 def recorded_chip(facts: Mapping[str, Any]) -> ChipIdentity | None:
-    """The chip in the device facts of a certificate or a run; None where nothing was run on one."""
+    """The chip in the device facts of a certificate or a run; None where nothing was run on one.
+
+    Raises `InputError` where it is described in part only."""
     chip: object = facts.get("chip")
     return ChipIdentity.from_json(cast("Mapping[str, Any]", chip)) if isinstance(chip, Mapping) else None
 
