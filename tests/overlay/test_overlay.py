@@ -145,6 +145,14 @@ def test_a_certificate_that_was_changed(tree):
 def test_a_certificate_without_a_stage(tree):
     checks = [c for c in certified(A)["checks"] if c["name"] != "differential"]
     refused(tree, "without the check 'differential'", altered(certified(A), checks=checks))
+    checks = [c for c in certified(A)["checks"] if c["name"] != "checked"]
+    refused(tree, "without the check 'checked'", altered(certified(A), checks=checks))
+
+
+@pytest.mark.parametrize("verdict", ["REFUTED", "TESTED"])
+def test_a_certificate_that_names_a_check_twice(tree, verdict):
+    checks = [{"name": "static", "verdict": verdict, "findings": [], "facts": {}}, *certified(A)["checks"]]
+    refused(tree, "'static' more than once", altered(certified(A), checks=checks))
 
 
 def test_a_certificate_whose_checks_say_something_else(tree):
@@ -182,6 +190,32 @@ def test_another_target_and_another_chip(tree):
     refused(tree, "is for MI308 and the candidate was verified for mi300x", certified(A))
 
 
+def of_gpu(**values: object) -> dict[str, Any]:
+    """A certificate of what was verified on a GPU."""
+    chip = {"target": "gfx942", "compute_units": 80, "sku": "AMD Instinct MI308X"} | values
+    return altered(certified(A), device={"device": "hip", "chip": {k: v for k, v in chip.items() if v is not None}})
+
+
+def test_what_was_verified_on_a_gpu(tree):
+    place = tree / "gfx942"
+    (place / "family").rename(place / "MI300")
+    refused(tree, "is for MI300 and the candidate was verified for AMD Instinct MI308X", of_gpu())
+    (place / "MI300").rename(place / "MI308")
+    refused(tree, "MI308X and the folder serves mi300x", of_gpu(), A, Options(chip="mi300x"))
+    refused(tree, "is for MI308 and the candidate was verified for unnamed", of_gpu(sku="unnamed"))
+    refused(
+        tree, "is for gfx942 and of the chip AMD Instinct MI350X", of_gpu(target="gfx950", sku="AMD Instinct MI350X")
+    )
+    refused(tree, "chip of the device lacks the key 'compute_units'", of_gpu(compute_units=None))
+    assert install(tree, of_gpu(), A, None, Options(chip="mi308x")).entry.chip == "AMD Instinct MI308X"
+    assert status(tree).as_installed
+
+
+def test_a_manifest_that_cannot_be_read(tree):
+    (tree / "gfx942" / "family" / "family.csv").write_text("a,b\n" + "x" * 200_000 + ",1\n")
+    refused(tree, "family.csv cannot be read as CSV", certified(A))
+
+
 def test_a_manifest_that_asks_for_a_kernel_that_would_be_gone(tree, monkeypatch):
     from asmevo.overlay import places
 
@@ -211,6 +245,42 @@ def test_a_link_out_of_the_folder(tree, tmp_path):
     assert (tree / "link.co").is_symlink() and (tree / "link.co").read_bytes() == A
 
 
+@pytest.mark.parametrize(
+    "path", ["out/k.co", "in/k.co", ".asmevo/pending.json", "x/.asmevo/k.co", "../k.co", "/k.co", "."]
+)
+def test_a_file_is_made_in_the_folder_only(tree, tmp_path, path):
+    (tmp_path / "outside").mkdir()
+    (tree / "out").symlink_to(tmp_path / "outside")
+    (tree / ".asmevo").mkdir()
+    (tree / "in").symlink_to(tree / ".asmevo")
+    with pytest.raises(InputError, match="leads outside of"):
+        install(tree, certified(A), A, follow().data, Options(create=path))
+    assert not list((tmp_path / "outside").iterdir()) and not (tmp_path / "k.co").exists()
+
+
+def test_a_folder_that_was_replaced_by_a_link_out(tree, tmp_path):
+    install(tree, certified(A), A)
+    (tree / "gfx942" / "family").rename(tmp_path / "moved")
+    (tree / "gfx942" / "family").symlink_to(tmp_path / "moved")
+    before = contents(tmp_path / "moved")
+    for action in (lambda: install(tree, certified(B), B), lambda: rollback(tree)):
+        with pytest.raises(InputError, match="leads outside of"):
+            action()
+    assert contents(tmp_path / "moved") == before and not status(tree).interrupted
+
+
+def test_a_file_that_changes_meanwhile(tree):
+    path = tree / "gfx942" / "family" / "kernel.co"
+
+    def step(said: str) -> None:
+        if said == "kept gfx942/family/again.co":
+            path.write_bytes(b"an upgrade")
+
+    with pytest.raises(InputError, match=r"kernel.co was changed by something else meanwhile"):
+        install(tree, certified(A), A, step=step)
+    assert held(tree) == [follow().data, b"an upgrade"] and not (tree / ".asmevo").exists()
+
+
 def test_what_something_else_changed_is_never_written_over(tree):
     install(tree, certified(A), A)
     path = tree / "gfx942" / "family" / "kernel.co"
@@ -235,9 +305,10 @@ def test_a_damaged_or_foreign_journal(tree):
         path.write_text(text)
         with pytest.raises(InputError, match=words):
             status(tree)
-    path.write_text(good.replace("gfx942/family/kernel.co", "../kernel.co"))
-    with pytest.raises(InputError, match="outside of the overlay"):
-        rollback(tree)
+    for other in ("../kernel.co", ".asmevo/pending.json"):
+        path.write_text(good.replace("gfx942/family/kernel.co", other))
+        with pytest.raises(InputError, match="outside of the overlay"):
+            rollback(tree)
 
 
 def test_one_writer_at_a_time(tree):

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from asmevo.codeobject import CodeObject
+from asmevo.device.hip import recorded_chip
 from asmevo.gate import canonical, check_certificate, evidence, verify
 from asmevo.launch import Launch
 from asmevo.launch.table import Table
 from asmevo.verdict import InputError, Verdict, weakest
 
-STAGES = frozenset({"rebuild", "resources", "static", "proof", "baseline", "differential", "coverage", "influence"})
-"""Checks without which a certificate is not one of a whole examination."""
+STAGES = frozenset(
+    {"rebuild", "resources", "static", "proof", "baseline", "differential", "coverage", "influence", "checked"}
+)
+"""Checks without which a certificate is not one of a whole examination. A device that cannot check leaves the last one
+out: what was verified on one alone is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,8 @@ class Admitted:
     """Hash of the arguments of the kernels: names, offsets, sizes and kinds."""
     target: str
     chip: str
-    """That it was verified and timed for; the target where the certificate names no chip."""
+    """That it was verified and timed for: a chip table's name, or a GPU's own; the target where the certificate names
+    none."""
 
 
 def admit(certificate: Mapping[str, Any], k0: bytes, candidate: bytes) -> Admitted:
@@ -46,8 +51,7 @@ def admit(certificate: Mapping[str, Any], k0: bytes, candidate: bytes) -> Admitt
     layout = _drop_in(old, new)
     if certificate.get("target") != old.target:
         raise InputError(f"The certificate is for {certificate.get('target')} and K0 for {old.target}; verify again.")
-    chip = Table(certificate.get("device", {}), "device of the certificate").text("chip", old.target)
-    return Admitted(old, new, certificate, verdict, layout, old.target, chip)
+    return Admitted(old, new, certificate, verdict, layout, old.target, _chip(certificate, old.target))
 
 
 def reverified(admitted: Admitted, folders: Sequence[Path], launches: Sequence[Launch] = ()) -> Admitted:
@@ -69,13 +73,15 @@ def _verdict(certificate: Mapping[str, Any]) -> Verdict:
     """The verdict, which the checks must bear out."""
     table = Table(certificate, "certificate")
     rows = [Table(row, "check of the certificate") for row in table.tables("checks")]
-    found = {row.text("name"): _verdict_of(row) for row in rows}
+    names = [row.text("name") for row in rows]
     verdict = _verdict_of(table)
-    if verdict.admitted and (missing := STAGES - found.keys()):
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"The certificate has the check {repeated[0]!r} more than once; verify the candidate again.")
+    if verdict.admitted and (missing := STAGES.difference(names)):
         raise InputError(
             f"The certificate says {verdict.value} without the check {sorted(missing)[0]!r}; verify the candidate."
         )
-    if verdict.admitted and not weakest(list(found.values())).admitted:
+    if verdict.admitted and not weakest(map(_verdict_of, rows)).admitted:
         raise InputError(f"The certificate says {verdict.value} and one of its checks does not; verify again.")
     return verdict
 
@@ -85,6 +91,16 @@ def _verdict_of(table: Table) -> Verdict:
         return Verdict(table.text("verdict"))
     except ValueError as error:
         raise InputError(f"The verdict in {table.where} is none; verify the candidate again.") from error
+
+
+def _chip(certificate: Mapping[str, Any], target: str) -> str:
+    device = Table(certificate.get("device", {}), "device of the certificate")
+    gpu = recorded_chip(device.data)
+    if gpu is None:
+        return device.text("chip", target)
+    if gpu.target != target:
+        raise InputError(f"The certificate is for {target} and of the chip {gpu}; verify again.")
+    return gpu.sku
 
 
 def _drop_in(k0: CodeObject, candidate: CodeObject) -> str:

@@ -13,7 +13,7 @@ from asmevo.launch import Launch
 from asmevo.launch.table import Table
 from asmevo.overlay.admission import Admitted, admit, reverified
 from asmevo.overlay.journal import Change, Entry, Home, Journal
-from asmevo.overlay.places import check_place, places_of
+from asmevo.overlay.places import check_place, model_of, places_of
 from asmevo.overlay.transaction import Step, apply, hash_of, no_step, opened
 from asmevo.verdict import InputError
 
@@ -68,12 +68,12 @@ def install(
         original = k0 if k0 is not None else _bytes_of(home, paths, digest)
         admitted = admit(certificate, original, candidate)
         chip = options.chip or admitted.chip
-        if chip != admitted.chip:
+        if model_of(chip) != model_of(admitted.chip):
             raise InputError(
                 f"The candidate was verified for {admitted.chip} and the folder serves {chip}; verify it there first."
             )
         for path in paths:
-            check_place(overlay, path, admitted.candidate, admitted.k0, chip)
+            check_place(overlay, path, admitted.candidate, admitted.k0, admitted.chip)
         if options.reverify:
             reverified(admitted, options.folders, options.launches)
         return _put(home, journal, admitted, paths, step)
@@ -82,14 +82,12 @@ def install(
 def _places(home: Home, journal: Journal, k0: str, size: int, options: Options) -> Sequence[str]:
     if options.create is None:
         return places_of(home, journal, k0, size)
-    path = Path(options.create)
-    if path.is_absolute() or ".." in path.parts:
-        raise InputError(f"{path} is outside of {home.overlay}; give a path inside of it.")
-    last = journal.last(str(path))
+    path = str(Path(options.create))
+    place, last = home.place(path), journal.last(path)
     known = {k0, None} if last is None else {k0, last.after}
-    if hash_of(home.overlay / path) not in known:
-        raise InputError(f"{home.overlay / path} is neither K0 nor what was installed there; remove it first.")
-    return (str(path),)
+    if hash_of(place) not in known:
+        raise InputError(f"{place} is neither K0 nor what was installed there; remove it first.")
+    return (path,)
 
 
 def _put(home: Home, journal: Journal, admitted: Admitted, paths: Sequence[str], step: Step) -> Installed:
@@ -110,7 +108,9 @@ def _put(home: Home, journal: Journal, admitted: Admitted, paths: Sequence[str],
         return Installed(next((e for e in reversed(journal.entries) if e.candidate == new.sha256), entry), False)
     for change in entry.changes:
         if change.before is not None:
-            home.blobs.put((home.overlay / change.path).read_bytes())
+            place = home.place(change.path)
+            if home.blobs.put(place.read_bytes()) != change.before:
+                raise InputError(f"{place} was changed by something else meanwhile; install again.")
             step(f"kept {change.path}")
     home.blobs.put(new.data)
     home.blobs.put(admitted.k0.data)

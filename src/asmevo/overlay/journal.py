@@ -79,6 +79,20 @@ class Home:
     def folder(self) -> Path:
         return self.overlay / FOLDER
 
+    def place(self, path: str) -> Path:
+        """A file of the overlay, which may be written to.
+
+        Raises `InputError` for a path out of the overlay, also through links, and for AsmEvo's own files.
+        """
+        place, root = self.overlay / path, self.overlay.resolve()
+        found = place.resolve()
+        if not _is_inside(path) or not found.is_relative_to(root) or not _is_inside(found.relative_to(root)):
+            raise InputError(
+                f"{place} leads outside of {self.overlay}, or to AsmEvo's own files; give a path inside of it, without "
+                "links that leave it."
+            )
+        return place
+
     @property
     def blobs(self) -> Blobs:
         """Every object that was ever in a place of the overlay, and the certificates."""
@@ -170,6 +184,12 @@ def _changes(table: Table) -> tuple[Change, ...]:
 
 
 def _inside(path: str) -> str:
-    if Path(path).is_absolute() or ".." in Path(path).parts:
+    if not _is_inside(path):
         raise InputError(f"The journal names {path!r}, which is outside of the overlay; restore it from a copy.")
     return path
+
+
+def _is_inside(path: Path | str) -> bool:
+    """Whether a path by its letters is that of a file of an overlay, and of none in a folder of AsmEvo's."""
+    path = Path(path)
+    return bool(path.parts) and not path.is_absolute() and not {"..", FOLDER} & set(path.parts)

@@ -12,6 +12,7 @@ from pathlib import Path
 from asmevo.codeobject import CodeObject
 from asmevo.overlay.journal import FOLDER, Home, Journal
 from asmevo.overlay.transaction import hash_of
+from asmevo.store.files import disk
 from asmevo.verdict import InputError
 
 _TARGET = re.compile(r"gfx[0-9a-f]{3,4}")
@@ -60,13 +61,20 @@ def _files_like(root: Path, sha256: str, size: int) -> Iterator[str]:
             yield str(path.relative_to(root))
 
 
+def model_of(chip: str) -> str:
+    """The model in the name of a chip table or a product, `MI308X` of `mi308x` and of `AMD Instinct MI308X`; all of the
+    name where it has none."""
+    found = _CHIP.search(chip.upper())
+    return found.group() if found else chip.upper()
+
+
 def check_place(overlay: Path, path: str, candidate: CodeObject, k0: CodeObject, chip: str) -> None:
     """Raises `InputError` where a place is for another chip, or a manifest asks for a kernel that would be gone."""
     place = (overlay / path).resolve()
     for part in place.parts[:-1]:
         if _TARGET.fullmatch(part) and part != candidate.target:
             raise InputError(f"{place} is for {part} and the candidate for {candidate.target}; it is the wrong folder.")
-        if _CHIP.fullmatch(part) and not chip.upper().startswith(part):
+        if _CHIP.fullmatch(part) and not model_of(chip).startswith(part):
             raise InputError(f"{place} is for {part} and the candidate was verified for {chip}; verify it there first.")
     _check_manifests(place, candidate, k0)
     _check_triton(place, candidate)
@@ -77,11 +85,21 @@ def _check_manifests(place: Path, candidate: CodeObject, k0: CodeObject) -> None
     names = {k.name for k in candidate.kernels} | {k.symbol.removesuffix(".kd") for k in candidate.kernels}
     known = {k.name for k in k0.kernels} | {k.symbol.removesuffix(".kd") for k in k0.kernels}
     for manifest in sorted(place.parent.glob("*.csv")):
-        with manifest.open(newline="", encoding="utf-8", errors="replace") as file:
-            for row in csv.DictReader(file):
-                kernel = row.get(_KERNEL_COLUMN) or ""
-                if place.name in (row.get(c) for c in _FILE_COLUMNS) and kernel in known - names:
-                    raise InputError(f"{manifest} asks for the kernel {kernel}, which the candidate has not.")
+        for row in _rows(manifest):
+            kernel = row.get(_KERNEL_COLUMN) or ""
+            if place.name in (row.get(c) for c in _FILE_COLUMNS) and kernel in known - names:
+                raise InputError(f"{manifest} asks for the kernel {kernel}, which the candidate has not.")
+
+
+def _rows(manifest: Path) -> list[dict[str, str | None]]:
+    try:
+        with disk(manifest, "read"), manifest.open(newline="", encoding="utf-8", errors="replace") as file:
+            return list(csv.DictReader(file))
+    except csv.Error as error:
+        raise InputError(
+            f"{manifest} cannot be read as CSV ({error}), so it is not known which kernels it asks for; mend it, or "
+            "take it out of the folder."
+        ) from error
 
 
 def _check_triton(place: Path, candidate: CodeObject) -> None:

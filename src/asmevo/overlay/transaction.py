@@ -56,7 +56,12 @@ def _locked(home: Home) -> WriterLock:
 
 
 def apply(home: Home, changes: tuple[Change, ...], journal: Journal, step: Step = no_step) -> None:
-    """Make the changes, whose contents are in the blobs, and make `journal` the overlay's."""
+    """Make the changes, whose contents are in the blobs, and make `journal` the overlay's.
+
+    Raises `InputError` before anything is changed where a place lies behind a link that leaves the overlay.
+    """
+    for change in changes:
+        home.place(change.path)
     home.write_pending(changes, journal)
     step("pending")
     for change in changes:
@@ -79,8 +84,9 @@ def recover(home: Home, step: Step = no_step) -> None:
     changes, journal = found
     if home.read() != journal:
         for change in changes:
-            _sweep(home.overlay / change.path)
-            if change.before != change.after and hash_of(home.overlay / change.path) == change.after:
+            place = home.place(change.path)
+            _sweep(place)
+            if change.before != change.after and hash_of(place) == change.after:
                 _put(home, change.path, change.before, change.mode)
                 step(f"undone {change.path}")
     _end(home)
@@ -96,7 +102,7 @@ def hash_of(path: Path) -> str | None:
 
 
 def _put(home: Home, path: str, sha256: str | None, mode: int) -> None:
-    place = home.overlay / path
+    place = home.place(path)
     if sha256 is None:
         with disk(place, "remove"):
             place.unlink(missing_ok=True)
