@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import resource
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +13,13 @@ import numpy as np
 import pytest
 
 import small_objects
-from asmevo.device import Device, IsolatedDevice, RunLimits, Status, trimmed
+from asmevo.device import Device, IsolatedDevice, Outcome, RunLimits, Status, trimmed
 from asmevo.device.footprint import CLUSTER
 from asmevo.device.simulated import SimDevice
 from asmevo.gate import Gate
 from asmevo.launch import build_image, load_launches
 from asmevo.launch.capture import write_capture
-from asmevo.verdict import UnsupportedError, Verdict
+from asmevo.verdict import Finding, UnsupportedError, Verdict
 from chasing import FOLLOW, GROUPS, INPUTS, TABLE, chasing, follow
 
 LARGE = 4 << 30
@@ -89,6 +91,39 @@ def test_only_what_is_touched_is_kept(tmp_path: Path, isolated: Device) -> None:
     assert isolated.run(isolated.load(follow().data), small, image).done
     outputs = image.buffer(small.buffers[-1].name)[-4096:].view(np.int32)[: 64 * GROUPS]
     assert np.array_equal(outputs, np.arange(64 * GROUPS) + 5)
+
+
+class Ending(SimDevice):
+    """Every run ends like this."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__()
+        self.status = status
+
+    def run(self, *_: object, **__: object) -> Outcome:
+        return Outcome(self.status, Finding("device.lost", "It is gone."))
+
+
+@pytest.mark.parametrize("status", [Status.TIMEOUT, Status.CRASH, Status.LIMIT, Status.FAULT])
+def test_a_run_that_did_not_end_says_nothing_of_what_is_touched(tmp_path: Path, status: Status) -> None:
+    (launch,) = load_launches(large(tmp_path / "c"))
+    with pytest.raises(UnsupportedError, match=rf"K0 ends with {status}.*It is gone"):
+        trimmed(launch, follow(), Ending(status))
+
+
+@pytest.mark.parametrize("hard", [0, 1 << 30])
+def test_the_limit_of_addresses_is_what_it_was(monkeypatch: pytest.MonkeyPatch, hard: int) -> None:
+    """Also where the hard limit left less room than two windows want."""
+    limits = [1 << 40, resource.RLIM_INFINITY if hard == 0 else (1 << 40) + hard]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.__setitem__(slice(None), pair))
+    first, second = build_image(chasing(), follow()), build_image(chasing(), follow())
+    for image in (first, second):
+        assert len(image.on_device.data) > 1 << 32
+    assert limits[0] == ((1 << 40) + hard if hard else limits[0]) > 1 << 40
+    del first, second, image
+    gc.collect()
+    assert limits[0] == 1 << 40
 
 
 def memory_of(key: str) -> int:

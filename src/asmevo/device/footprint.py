@@ -25,7 +25,8 @@ def trimmed(launch: Launch, obj: CodeObject, device: Device) -> Launch:
     KiB on both sides of each; the launch itself where it is small.
 
     Found by running: memory that is missing reads as zero, then is filled in, until a run misses nothing. An access of
-    what was left out counts as a fault. Raises `UnsupportedError` for a kernel that follows pointers without end.
+    what was left out counts as a fault. Raises `UnsupportedError` for a kernel that does not end, or that
+    follows pointers without end.
     """
     if not is_large(launch):
         return launch
@@ -37,8 +38,14 @@ def trimmed(launch: Launch, obj: CodeObject, device: Device) -> Launch:
     for _ in range(_ROUNDS):
         trial = _with(launch, kept)
         outcome = device.run(module, trial, build_image(trial, obj), workgroups=workgroups)
+        lacking = missing(outcome.fault)
+        if not outcome.done and not lacking:
+            raise UnsupportedError(
+                f"K0 ends with {outcome.status} on the launch {launch.name!r}, so it is not known which memory it "
+                f"touches; capture it with less memory. {outcome.fault.message if outcome.fault else ''}".rstrip()
+            )
         before = sum(map(len, kept.values()))
-        for extent in missing(outcome.fault):
+        for extent in lacking:
             for name, buffer in large.items():
                 kept[name].update(_clusters(buffer, extent))
         if sum(map(len, kept.values())) == before:

@@ -79,16 +79,16 @@ class Window:
     def __init__(self, fd: int, pieces: Sequence[Piece]) -> None:
         self.base = min(p.address for p in pieces)
         self.size = max(p.address + p.size for p in pieces) - self.base
-        _make_room(self.size)
+        room = _make_room(self.size)
         self._trap = os.memfd_create("asmevo-trap", os.MFD_CLOEXEC)
         try:
             os.ftruncate(self._trap, self.size)
             self._at = _map(None, self.size, self._trap, 0, _MAP_NORESERVE)
         except OSError as error:
             os.close(self._trap)
-            _make_room(-self.size)
+            _take_back(room)
             raise _refused(self.size, error) from error
-        weakref.finalize(self, _release, self._at, self.size, self._trap)
+        weakref.finalize(self, _release, self._at, self.size, self._trap, room)
         try:
             for piece in pieces:
                 _map(self._at + piece.address - self.base, piece.size, fd, piece.offset, _MAP_FIXED)
@@ -119,15 +119,25 @@ class Window:
         return tuple(found)
 
 
-def _make_room(size: int) -> None:
+def _make_room(size: int) -> int:
     """Where the address space of this process is limited, raise the limit: a window takes addresses, not memory.
 
-    Twice the size, as checked execution keeps a table of what was stored where. A negative size takes that back.
+    Twice the size, as checked execution keeps a table of what was stored where, as far as the hard limit allows.
+    Returns by how much, for `_take_back`.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if soft != resource.RLIM_INFINITY:
-        wanted = max(0, soft + 2 * size)
-        resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+    if soft == resource.RLIM_INFINITY:
+        return 0
+    raised = soft + 2 * size if hard == resource.RLIM_INFINITY else min(soft + 2 * size, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (raised, hard))
+    return raised - soft
+
+
+def _take_back(room: int) -> None:
+    """Lower the limit by what it was raised: no further, whatever the hard limit allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if room and soft != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_AS, (max(0, soft - room), hard))
 
 
 def _map(at: int | None, size: int, fd: int, offset: int, flags: int) -> int:
@@ -140,11 +150,11 @@ def _map(at: int | None, size: int, fd: int, offset: int, flags: int) -> int:
     return int(found)
 
 
-def _release(at: int, size: int, trap: int) -> None:
+def _release(at: int, size: int, trap: int, room: int) -> None:
     libc = cast(Any, ctypes.CDLL(None))
     libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(size))
     os.close(trap)
-    _make_room(-size)
+    _take_back(room)
 
 
 def _refused(size: int, error: OSError) -> EnvironmentError_:
