@@ -17,9 +17,10 @@ from typer import Argument, Option
 from asmevo.cli.inputs import read_text
 from asmevo.cli.output import emit
 from asmevo.cli.parameters import Json
-from asmevo.launch import save_launch
+from asmevo.launch import Launch, save_launch
 from asmevo.launch.capture import captures_in, moved_files, read_capture, relocated
 from asmevo.report import captured_text
+from asmevo.store.files import disk, make_folder, write_atomic
 from asmevo.verdict import InputError
 
 app = typer.Typer(help="Record dispatches of a running program, as folders that --launch takes.", no_args_is_help=True)
@@ -76,14 +77,28 @@ def relocate(
 ) -> None:
     """Write launch files of captures with the memory moved: each region a buffer of its own between red zones.
 
-    Only arguments that the object calls pointers are changed. Refused for memory that holds pointers itself.
+    Only arguments that the object calls pointers are changed. Refused for memory that holds pointers itself, and where
+    a file or folder of that name is there already.
     """
     captures = [read_capture(one) for one in captures_in(folder)] or [read_capture(folder)]
-    files: list[str] = []
-    for launch in [relocated(capture) for capture in captures]:
-        own, sources = moved_files(launch)
-        for name, source in sources.items():
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, out / name)
-        files.append(str(save_launch(own, out)))
+    launches = [relocated(capture) for capture in captures]
+    for launch in launches:
+        if taken := [path for path in (out / f"{launch.name}.json", out / launch.name) if os.path.lexists(path)]:
+            raise InputError(f"{taken[0]} is there already; choose another folder.")
+    make_folder(out)
+    files = [str(_put(launch, out)) for launch in launches]
     emit({"files": files}, lambda: "\n".join(files), json)
+
+
+def _put(launch: Launch, out: Path) -> Path:
+    """Write a launch file and its data files. They become visible whole, and the launch file last."""
+    own, sources = moved_files(launch)
+    with disk(out), tempfile.TemporaryDirectory(prefix=f".{launch.name}.", suffix=".part", dir=out) as folder:
+        for name, source in sources.items():
+            Path(folder, name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(source, Path(folder, name))
+        table = save_launch(own, folder)
+        if sources:
+            Path(folder, launch.name).rename(out / launch.name)
+        write_atomic(out / table.name, table.read_bytes())
+    return out / table.name
