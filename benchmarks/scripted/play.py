@@ -14,7 +14,7 @@ from benchmarks import objects
 from benchmarks.scripted.scenarios import Scenario
 from benchmarks.scripted.server import ScriptedServer
 
-LAUNCH = objects.FP8_GEMM_FOLDER / "launches" / "tile.toml"
+LAUNCH = objects.FP8_GEMM_FOLDER / "launches" / "integers.toml"
 
 
 @dataclass(frozen=True)

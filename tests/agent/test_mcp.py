@@ -51,7 +51,7 @@ def test_an_agent_improves_the_gemm_leaves_in_the_middle_and_goes_on(tmp_path: P
     asyncio.run(_first_half(tmp_path))
     with Store.open(tmp_path / "run", lambda: 0.0) as store:
         finished = [a for a in store.attempts() if a.status is not Status.OPEN]
-        assert len(store.commits()) == 1
+        assert store.commits()
     asyncio.run(_second_half(tmp_path, len(finished)))
     assert (tmp_path / "run" / "best.co").is_file()
 
