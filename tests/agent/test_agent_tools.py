@@ -169,6 +169,15 @@ def test_a_session_goes_on_where_another_was_killed(box: Toolbox, folder: Path, 
         assert session.notes() == ("the loop is done",)
 
 
+def test_a_session_goes_on_with_times_of_one_source(
+    box: Toolbox, folder: Path, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box.session.close()
+    monkeypatch.setattr(device, "source", "measured")
+    with pytest.raises(UsageError, match="times of the run are modelled and those of this device measured"):
+        AgentSession.open(folder / "run", device)
+
+
 def test_a_folder_that_holds_a_run_is_not_begun_again(folder: Path, device: Device, box: Toolbox) -> None:
     with pytest.raises((UsageError, EnvironmentError_)):
         real_session(folder, device)

@@ -14,7 +14,7 @@ from asmevo.device.simulated import SimDevice
 from asmevo.launch import build_image
 from asmevo.program import recover
 from asmevo.search.bound import bind_to_chip
-from asmevo.store import Event
+from asmevo.store import Attempt, Event
 from asmevo.verdict import Finding, UnsupportedError, UsageError
 from small_objects import build
 
@@ -95,11 +95,27 @@ def test_what_cannot_be_believed_stays_untimed():
         timer.time(b"k0", recover(CodeObject.parse(assembled(ADD_ONE))))
 
 
+def test_a_resumed_run_goes_on_from_its_best():
+    """Nothing is timed before the machine finds that one as fast as itself."""
+    device = Lucky(comparison(Claim.NOT_SHOWN, 1.0), comparison(Claim.NOT_SHOWN, 0.75))
+    timer, program = ObjectiveTimer(device, [launch_of()]), recover(CodeObject.parse(assembled(ADD_ONE)))
+    timer.anchor(b"b", 60.0)
+    assert device.asked == [(b"b", b"b")]
+    assert timer.time(b"k0", program).microseconds == pytest.approx(80.0)
+    assert device.asked[1:] == [(b"b", b"k0")]
+    untrue = ObjectiveTimer(Lucky(comparison(Claim.VOID, 1.0, "The clock never rests.")), [launch_of()])
+    with pytest.raises(UnsupportedError, match="The clock never rests"):
+        untrue.anchor(b"b", 60.0)
+
+
 class Events:
     """As much of a store as is looked at."""
 
-    def __init__(self):
-        self.kept = []
+    def __init__(self, *sources):
+        self.kept, self.sources = [], sources
+
+    def attempts(self):
+        return [Attempt(n, None, "k0", "", (), "", source=source) for n, source in enumerate(self.sources)]
 
     def events(self):
         return self.kept
@@ -118,9 +134,14 @@ def test_a_measured_run_is_bound_to_its_chip():
     class OnAnother(On):
         units = 228
 
+    modelled = Events("", "modelled")
+    bind_to_chip(modelled, SimDevice())
+    with pytest.raises(UsageError, match="times of the run are modelled and those of this device measured"):
+        bind_to_chip(modelled, On())
+    assert modelled.kept == []
+    with pytest.raises(UsageError, match="times of the run are measured"):
+        bind_to_chip(Events("measured"), SimDevice())
     store = Events()
-    bind_to_chip(store, SimDevice())
-    assert store.kept == []
     bind_to_chip(store, On())
     bind_to_chip(store, On())
     assert len(store.kept) == 1

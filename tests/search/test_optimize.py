@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from fakes_search import ALL, K0, FakeGate, FakeReport, FakeTimed, FakeTimer, k0
 from asmevo.edit import Delete
 from asmevo.search import HANDOVER, Hand, Settings, Update, build, optimize
 from asmevo.store import Attempt, Status, Store
+from asmevo.timing import Comparison
 from asmevo.verdict import Check, EnvironmentError_, InputError, UnsupportedError, Verdict
 
 SETTINGS = Settings(seed=11, attempts=40, patience=10, stall=100, trims=6, strategies=("thin", "swap", "pad"))
@@ -111,6 +113,23 @@ def test_edits_that_do_not_pay_are_dropped(tmp_path: Path) -> None:
     again = Rig(tmp_path / "run")
     assert again.run(strategies=strategies).best_ordinal == summary.best_ordinal
     assert again.gate.examined == [], "a finished run has nothing left to examine"
+
+
+class UnsureTimer(FakeTimer):
+    """Compares, and cannot."""
+
+    def compare(self, base: bytes, candidate: bytes) -> Comparison:
+        raise UnsupportedError("The clock never rests.")
+
+
+def test_a_comparison_that_fails_is_no_gain(tmp_path: Path) -> None:
+    rig = Rig(tmp_path / "run", replace(SETTINGS, attempts=12))
+    rig.timer = UnsureTimer(rig.gate)
+    summary = rig.run(strategies={"thin": ALL["thin"]})
+    assert summary.commits == 0 and summary.best_ordinal == 0
+    with Store.open(tmp_path / "run", time.time) as store:
+        compared = [a.comparison for a in store.attempts() if a.comparison is not None]
+    assert compared and compared[0] == {"against": 0, "faster": False, "reason": "The clock never rests."}
 
 
 def test_nothing_found_is_reported_as_nothing(tmp_path: Path) -> None:

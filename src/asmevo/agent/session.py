@@ -27,6 +27,8 @@ from asmevo.search import (
     Settings,
     State,
     Workbench,
+    anchor,
+    bind_to_chip,
     build,
     certifier,
     kernel_of,
@@ -125,7 +127,7 @@ class AgentSession:
         """Go on with the run in `folder`, whoever began it; an evaluation that was under way is forgotten.
 
         Raises `InputError` for a folder without a run, `EnvironmentError_` while another process has it, and
-        `UsageError` when its evidence rests on other tools.
+        `UsageError` when its evidence rests on other tools, or its times on another device.
         """
         store = open_run(folder)
         try:
@@ -145,12 +147,15 @@ class AgentSession:
         driver: str,
         clock: Callable[[], float],
     ) -> Self:
+        bind_to_chip(store, device)
         kernel = kernel_of(launches)
         gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
         gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
         busy = Busy()
         remembering = WatchedGate(gate, busy)
-        timer = WatchedTimer(ObjectiveTimer(device, launches, kernel=kernel), busy)
+        objective = ObjectiveTimer(device, launches, kernel=kernel)
+        anchor(objective, store)
+        timer = WatchedTimer(objective, busy)
         bench = Workbench(store, remembering, timer, State(settings), clock, kernel)
         known = bench.replay()
         bench.require_k0()

@@ -42,7 +42,8 @@ class ObjectiveTimer:
 
     Measured times of one object differ from sample to sample, and the best of many candidates is the luckiest. So on a
     device that measures, a candidate's time is the best one's so far over the speedup of a comparison of these two, and
-    below the best one's only where that claims a gain. The first object timed has to be found no faster than itself.
+    below the best one's only where that claims a gain. The first object to beat, the one timed first or an earlier
+    process's best, has to be found no faster than itself.
     """
 
     def __init__(
@@ -50,6 +51,17 @@ class ObjectiveTimer:
     ) -> None:
         self._device, self._launches, self._kernel, self._limits = device, tuple(launches), kernel, limits
         self._best: _Best | None = None
+
+    def anchor(self, best: bytes, microseconds: float) -> None:
+        """Go on from the best object of an earlier process and its time, where the device measures.
+
+        Raises `UnsupportedError` when the device finds the object faster than itself.
+        """
+        if self._device.source != "measured":
+            return
+        found = _Best(self._device.load(best, self._kernel), microseconds)
+        self._compared(found.module, found.module)
+        self._best = found
 
     def time(self, candidate: bytes, program: Program) -> ObjectiveTime:
         """The time of `candidate`; `program` is what it was rebuilt from, and its line ids are those of `heat`.
@@ -68,9 +80,7 @@ class ObjectiveTimer:
     def _against_best(self, module: Module, timing: Timing) -> Timing:
         """The timing, scaled to what a comparison with the best object says."""
         best = self._best or _Best(module, timing.microseconds)
-        found = self._device.compare(best.module, module, self._launches, limits=self._limits)
-        if isinstance(found, MeasuredComparison) and found.claim is Claim.VOID:
-            raise UnsupportedError(f"The times cannot be believed. {found.reason}")
+        found = self._compared(best.module, module)
         if self._best is None:
             self._best = best
             return timing
@@ -86,6 +96,13 @@ class ObjectiveTimer:
             for t in timing.launches
         )
         return replace(timing, launches=scaled)
+
+    def _compared(self, base: Module, candidate: Module) -> Comparison:
+        """How two objects compare. Raises `UnsupportedError` when that cannot be believed."""
+        found = self._device.compare(base, candidate, self._launches, limits=self._limits)
+        if isinstance(found, MeasuredComparison) and found.claim is Claim.VOID:
+            raise UnsupportedError(f"The times cannot be believed. {found.reason}")
+        return found
 
     def compare(self, base: bytes, candidate: bytes) -> Comparison:
         """How much faster `candidate` is than `base`; raises `UnsupportedError` when the device cannot say."""

@@ -1,5 +1,6 @@
 """The search: what to try next, what becomes a commit, when to stop, and what is handed back."""
 
+from asmevo.search.bound import anchor, bind_to_chip
 from asmevo.search.building import Built, build
 from asmevo.search.fork import fork
 from asmevo.search.handover import HANDOVER, Driver, Hand
@@ -49,6 +50,8 @@ __all__ = [
     "Timer",
     "Update",
     "Workbench",
+    "anchor",
+    "bind_to_chip",
     "build",
     "certifier",
     "fork",

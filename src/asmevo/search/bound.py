@@ -1,8 +1,8 @@
-"""A run whose times were measured is bound to the chip that they were measured on."""
+"""A run is bound to what its times come from: a model, or one chip, and the best object that was found there."""
 
 from __future__ import annotations
 
-from asmevo.device import Device
+from asmevo.device import Device, ObjectiveTimer
 from asmevo.device.hip import same_chip
 from asmevo.store import Store
 from asmevo.verdict import UsageError
@@ -12,12 +12,35 @@ DEVICE = "device"
 
 
 def bind_to_chip(store: Store, device: Device) -> None:
-    """Write down the device of a new measured run. Raises `UsageError` when a run was measured on another chip."""
+    """Write down the device of a new measured run.
+
+    Raises `UsageError` when a run was measured on another chip, or has times of another source than the device's.
+    """
     recorded = next((event.facts for event in store.events() if event.kind == DEVICE), None)
-    if recorded is None and device.source != "measured":
-        return
-    facts = device.describe()
-    if recorded is None:
-        store.event(DEVICE, 0, facts)
-    elif words := same_chip(recorded, facts):
+    facts = device.describe() if recorded is not None or device.source == "measured" else {}
+    if recorded is not None and (words := same_chip(recorded, facts)):
         raise UsageError(f"{words}; go on with the run on that chip (`--device hip`), or start a new one.")
+    sources = {attempt.source for attempt in store.attempts() if attempt.source}
+    if others := sources - {device.source}:
+        raise UsageError(
+            f"The times of the run are {others.pop()} and those of this device {device.source}, which cannot be "
+            "compared; go on with the run on its own device, or start a new one."
+        )
+    if recorded is None and facts:
+        store.event(DEVICE, 0, facts)
+
+
+def anchor(timer: ObjectiveTimer, store: Store) -> None:
+    """Let a timer go on from the best of the stored attempts, if there is one yet.
+
+    Raises `UnsupportedError` when the device cannot be believed now.
+    """
+    commits = store.commits()
+    if commits:
+        best = store.attempt(commits[-1].attempt)
+    elif first := store.attempts()[:1]:
+        (best,) = first
+    else:
+        return
+    if best.microseconds is not None:
+        timer.anchor(store.blobs.get(best.candidate), best.microseconds)

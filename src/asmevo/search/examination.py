@@ -12,7 +12,6 @@ from asmevo.program import Program
 from asmevo.search.behaviour import behaviour
 from asmevo.search.building import Built
 from asmevo.search.protocols import Comparer, Examiner, Timed, Timer
-from asmevo.timing import Comparison
 from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, Finding, UnsupportedError, Verdict, weakest
 
 KEPT = 12
@@ -84,14 +83,17 @@ class Examination:
             return None, _unknown("time", f"The timer gave {timed.microseconds} us.")
         return timed, None
 
-    def compare(self, base: bytes, candidate: bytes) -> Comparison | None:
-        """How surely one admitted candidate is faster than another; None where the timer cannot tell."""
+    def compare(self, base: bytes, candidate: bytes) -> dict[str, Any] | None:
+        """How surely one admitted candidate is faster than another; None where the timer compares nothing.
+
+        What a timer that compares cannot say is no gain: then `faster` is false, and `reason` says why.
+        """
         if not isinstance(self._timer, Comparer):
             return None
         try:
-            return self._timer.compare(base, candidate)
-        except UnsupportedError:
-            return None
+            return self._timer.compare(base, candidate).to_json()
+        except UnsupportedError as error:
+            return {"faster": False, "reason": str(error)}
 
     def time(self, candidate: bytes, program: Program) -> Timed:
         """The time of a candidate that was admitted; the last ones are remembered."""

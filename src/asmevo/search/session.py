@@ -15,7 +15,7 @@ from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
 from asmevo.launch import Launch, data_folders, portable
-from asmevo.search.bound import bind_to_chip
+from asmevo.search.bound import anchor, bind_to_chip
 from asmevo.search.draft import Drafter
 from asmevo.search.executor import Executor, Processes
 from asmevo.search.handover import Driver
@@ -160,9 +160,12 @@ def _search(
     gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
     gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
     timer = ObjectiveTimer(device, launches, kernel=kernel)
+    anchor(timer, store)
     workers = min(workers, settings.ahead, settings.attempts or settings.ahead)
+    if device.source == "measured":
+        workers = 1  # a GPU is timed by one process at a time
     executor: Executor | None = None
-    if workers > 1 and device.source == "modelled":  # a GPU is timed by one process at a time
+    if workers > 1:
         here = (
             Drafter(gate.program, timing_chip(store.run.chip), timer.time, strategies)
             if strategies is not None

@@ -115,7 +115,7 @@ class Workbench:
         found = self.examination.compare(self.object(best.ordinal), candidate)
         if found is None:
             return attempt
-        return replace(attempt, comparison=found.to_json() | {"against": best.ordinal})
+        return replace(attempt, comparison=found | {"against": best.ordinal})
 
     def edits(self, attempt: Attempt) -> tuple[Edit, ...]:
         """All edits from K0 to an attempt's candidate; the attempt need not be stored yet."""

@@ -71,7 +71,7 @@ class Attempt:
     """`modelled` or `measured`."""
     comparison: Mapping[str, Any] | None = None
     """How it compares with the best before it, where it looked faster: `against` (ordinal), `speedup`, `low`, `high`,
-    `share_faster`, `faster`."""
+    `share_faster`, `faster`; or `against`, `faster` (false) and `reason`, where the timer could not say."""
     behaviour: Mapping[str, int] = field(default_factory=dict[str, int])
     """What it is like apart from its time: its place in the archive."""
     seconds: float = 0.0
