@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -38,6 +39,25 @@ def dying(connection: Connection) -> None:
     """Dies over every request."""
     connection.recv()
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stuck(connection: Connection, folder: str) -> None:
+    """Writes down that it was started, and never answers."""
+    connection.recv()
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(60.0)
+
+
+def test_closing_ends_what_is_in_flight_and_starts_nothing(tmp_path: Path) -> None:
+    executor = Processes(f"test_workers:stuck:{tmp_path}", 1)
+    (worker,) = executor._workers
+    ticket = executor.examine((), "")
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.05)
+    executor.close()
+    with pytest.raises(EnvironmentError_, match="was ended"):
+        ticket.result()
+    assert worker.starts == 1 and len(list(tmp_path.iterdir())) == 1
 
 
 def run(folder: Path, target: str, workers: int) -> list[tuple]:

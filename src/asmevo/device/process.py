@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -46,15 +47,20 @@ class Worker:
         self._connection: Connection | None = None
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this value
         """What the children write to stderr; the last line explains a death."""
+        self._lock = threading.RLock()
+        self._ended = False
         self.starts = 0
         """How many processes were started so far: what the child remembers is gone when it changes."""
 
     def ensure(self) -> int:
-        """Start the child if there is none; returns `starts`."""
-        if self._process is None or self._process.poll() is not None:
-            self.stop()
-            self._start()
-        return self.starts
+        """Start the child if there is none; returns `starts`. Raises `EnvironmentError_` after `end`."""
+        with self._lock:
+            if self._ended:
+                raise EnvironmentError_("The worker process was ended; start anew.")
+            if self._process is None or self._process.poll() is not None:
+                self.stop()
+                self._start()
+            return self.starts
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
@@ -87,22 +93,26 @@ class Worker:
     def send(self, message: Any, descriptor: int | None = None) -> None:
         """Send a request, and a file descriptor after it. A child that is gone shows when its answer is awaited."""
         self.ensure()
-        assert self._connection is not None
+        connection = self._connection
+        if connection is None:  # ended by another thread
+            return
         try:
-            self._connection.send(message)
+            connection.send(message)
             if descriptor is not None:
-                with socket.socket(fileno=os.dup(self._connection.fileno())) as channel:
+                with socket.socket(fileno=os.dup(connection.fileno())) as channel:
                     socket.send_fds(channel, [b"f"], [descriptor])
         except OSError:
             return
 
     def receive(self, seconds: float) -> Any:
         """The next answer. Raises `Lost` when none comes in time, the child dies, or the answer cannot be read."""
-        assert self._connection is not None
+        connection = self._connection
+        if connection is None:
+            raise self._lost("crash", "The worker process was ended.")
         try:
-            if not self._connection.poll(seconds):
+            if not connection.poll(seconds):
                 raise self._lost("timeout", f"There was no answer within {seconds:g} seconds.")
-            return pickle.loads(self._connection.recv_bytes())
+            return pickle.loads(connection.recv_bytes())
         except (EOFError, ConnectionError) as error:
             raise self._lost("crash", f"The worker process died ({self._death()}).") from error
         except (
@@ -125,9 +135,11 @@ class Worker:
         return Lost(how, message, self._lines())
 
     def _death(self) -> str:
-        assert self._process is not None
+        process = self._process
+        if process is None:
+            return "it was ended"
         try:
-            code = self._process.wait(5.0)
+            code = process.wait(5.0)
         except subprocess.TimeoutExpired:
             return "it closed its connection"
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -146,9 +158,16 @@ class Worker:
 
     def stop(self) -> None:
         """End the child, if there is one."""
-        if self._connection is not None:
-            self._connection.close()
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        self._connection = self._process = None
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+                self._process.wait()
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = self._process = None
+
+    def end(self) -> None:
+        """End the child, and start no other one; another thread may be waiting for an answer, and loses it."""
+        with self._lock:
+            self._ended = True
+            self.stop()

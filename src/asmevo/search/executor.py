@@ -167,7 +167,7 @@ class Processes(Executor):
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
-            worker.stop()
+            worker.end()
 
 
 class _DiedTwice(EnvironmentError_):

@@ -1,6 +1,6 @@
 """AMD GPUs through the HIP runtime: any version from ROCm 6 on, found at run time.
 
-Nothing here was run on hardware when it was written; `docs/hardware.md` says what that leaves open.
+Not verified on hardware: see `docs/hardware.md`.
 """
 
 from asmevo.device.hip.device import HipDevice

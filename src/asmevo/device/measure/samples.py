@@ -33,13 +33,13 @@ class Sample:
 class Bench(Protocol):
     """Two objects and their buffers, ready to run on one device.
 
-    Both have their own memory of equal content, and every sample is complete before it returns: work after the last
-    store counts. Object 0 is the one to beat, 1 the candidate.
+    Both use the same sets of buffers in turn and find equal content in them. Every sample is complete before it
+    returns: work after the last store counts. Object 0 is the one to beat, 1 the candidate.
     """
 
     @property
     def sets(self) -> int:
-        """Sets of buffers, together larger than the last cache."""
+        """Sets of buffers, together larger than the last cache where there is room for so many; at least one."""
         ...
 
     def sample(self, which: int, buffers: int, cache: Cache) -> Sample:

@@ -19,8 +19,8 @@ def level(total: float, confirmation: int) -> float:
 class Spending:
     """Levels for one confirmation after another.
 
-    Only confirmations count: a candidate that screening turns down was never near a claim. A run is resumed with the
-    number it had used.
+    Only confirmations count: a candidate that screening turns down was never near a claim. Whoever goes
+    on with a run gives the number it had used; without one, counting begins anew.
     """
 
     total: float = FALSE_CLAIMS
