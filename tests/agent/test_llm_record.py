@@ -74,10 +74,26 @@ def test_replies_come_back_in_their_order(tmp_path: Path) -> None:
     assert [outcome for _, outcome in Record(tmp_path / "b").all()] == first
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"reply": '])
+DAMAGES = [
+    "",
+    "[]",
+    "{}",
+    '{"reply": ',
+    '{"model": "m", "reply": {}}',
+    '{"model": "m", "reply": 3}',
+    '{"reply": {"text": "", "calls": [], "usage": {}, "cut": false, "seconds": 0, "raw": null}}',
+    '{"model": "m", "failure": {"trouble": "bored", "message": "", "seconds": 0, "usage": {}}}',
+    '{"model": "m", "failure": {"trouble": "timeout", "message": "", "seconds": 0, "usage": {"tokens": 1}}}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_record_is_named(tmp_path: Path, damage: str) -> None:
     record = Record(tmp_path)
     record.add("m", "k", REPLY)
     (tmp_path / "replies" / "k-0.json").write_text(damage)
     with pytest.raises(InputError, match="is not the record of a reply"):
         Record(tmp_path).read("k", 0)
+    with pytest.raises(InputError, match="is not the record of a reply"):
+        list(Record(tmp_path).all())

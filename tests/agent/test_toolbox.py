@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asmevo.agent import Kind, clean, quoted, tokens
+from asmevo.strategies import STRATEGIES
 
 
 def test_an_unknown_tool_is_an_answer(tmp_path: Path) -> None:
@@ -69,3 +70,28 @@ def test_folders_of_this_machine_are_not_told(path: str) -> None:
 
 def test_every_digit_and_every_sign_counts_as_a_token() -> None:
     assert tokens("v_add_u32_e32 v82, 0x80, v82") == 23
+
+
+def nested(levels: int) -> object:
+    value: object = 0
+    for turn in range(levels):
+        value = [value] if turn % 2 else {"lines": value}
+    return value
+
+
+@pytest.mark.parametrize("levels", [20, 500, 100_000])
+def test_arguments_that_are_nested_deeply_are_an_answer(tmp_path: Path, levels: int) -> None:
+    arguments = {"window": "B1", "edits": [nested(levels)], "note": "deep"}
+    answer = fake_toolbox(tmp_path / "run").call("propose_edits", arguments)
+    assert answer.kind is Kind.MISTAKE
+    assert "nested deeper than 16 levels" in answer.text
+
+
+def test_every_strategy_can_be_applied_and_others_are_named(tmp_path: Path) -> None:
+    box = fake_toolbox(tmp_path / "run")
+    (tool,) = (tool for tool in box.tools if tool.name == "apply_strategy")
+    shown = tool.schema()["properties"]["strategy"]
+    assert shown["enum"] == list(STRATEGIES)
+    assert all(f"`{name}`: " in shown["description"] for name in STRATEGIES)
+    wrong = box.call("apply_strategy", {"strategy": "magic", "window": "B1"})
+    assert wrong.kind is Kind.MISTAKE and "no strategy 'magic'" in wrong.text

@@ -171,7 +171,7 @@ class Conversation:
             return _mistake(f"Not run: at most {habits.calls} calls of one reply are.")
         try:
             arguments = json.loads(call.arguments or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return _mistake(f"Not run: the arguments are not JSON ({error}). Write one JSON object.")
         if not isinstance(arguments, dict):
             return _mistake("Not run: the arguments must be one JSON object.")
@@ -210,7 +210,7 @@ def conversations(folder: Path) -> list[Conversation]:
             brief = Brief(**value["brief"])
             messages = [message_of(m) for m in value["messages"]]
             found.append(Conversation(folder, brief, messages, **{name: value[name] for name in _PLAIN}))
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise InputError(f"{path} is not a conversation ({error}); the run folder is damaged.") from error
     return found
 

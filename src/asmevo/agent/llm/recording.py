@@ -6,10 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from asmevo.agent.llm.answers import Answers, Asked, Outcome
-from asmevo.agent.llm.message import Failure, Json, Reply, failure_json, failure_of, reply_json, reply_of
+from asmevo.agent.llm.message import Failure, failure_json, failure_of, reply_json, reply_of
 from asmevo.store import write_atomic
 from asmevo.verdict import InputError
 
@@ -46,13 +46,12 @@ class Record:
     def read(self, key: str, number: int) -> Outcome | None:
         """One outcome, None when there is none. Raises `InputError` for a damaged file."""
         path = self._path(key, number)
-        return _outcome(_load(path)) if path.is_file() else None
+        return _load(path)[1] if path.is_file() else None
 
     def all(self) -> Iterator[tuple[str, Outcome]]:
         """Model and outcome of everything recorded."""
         for path in sorted(self._folder.glob("*.json")):
-            value = _load(path)
-            yield str(value["model"]), _outcome(value)
+            yield _load(path)
 
     def _path(self, key: str, number: int) -> Path:
         return self._folder / f"{key}-{number}.json"
@@ -104,15 +103,12 @@ class Replay:
         """There is nothing to close."""
 
 
-def _load(path: Path) -> Json:
+def _load(path: Path) -> tuple[str, Outcome]:
+    """Model and outcome of a file."""
     try:
-        value = json.loads(path.read_text())
-        if not isinstance(value, dict) or not {"reply", "failure"} & cast("Json", value).keys():
-            raise ValueError("no reply in it")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is not the record of a reply ({error}); the run folder is damaged.") from error
-    return cast("dict[str, Any]", value)
-
-
-def _outcome(value: Json) -> Reply | Failure:
-    return failure_of(value["failure"]) if "failure" in value else reply_of(value["reply"])
+        value: dict[str, Any] = json.loads(path.read_text())
+        outcome = failure_of(value["failure"]) if "failure" in value else reply_of(value["reply"])
+        return str(value["model"]), outcome
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{path} is not the record of a reply ({reason}); the run folder is damaged.") from error

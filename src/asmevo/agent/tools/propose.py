@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from asmevo.agent.answer import Answer, Kind
 from asmevo.agent.edits import applied, edits_of_text, parse_edits
@@ -61,15 +61,23 @@ class NewText(Parameters):
     then: Then = Field("nothing", description=THEN)
 
 
+def _purposes() -> str:
+    """What each strategy does, as the first paragraph of its own documentation says."""
+    said = ((name, (type(one).__doc__ or "").partition("\n\n")[0]) for name, one in STRATEGIES.items())
+    return " ".join(f"`{name}`: {' '.join(text.split())}" for name, text in said)
+
+
 class Strategy(Parameters):
-    strategy: Literal["reschedule", "nudge", "waits", "simplify", "align"] = Field(
-        description=(
-            "`reschedule`: a new order with new waits; `nudge`: single moves; `waits`: weaker or later waits; "
-            "`simplify`: instructions that are not needed; `align`: nops that keep hot code within fetch lines."
-        )
-    )
+    strategy: str = Field(description=_purposes(), json_schema_extra={"enum": list(STRATEGIES)})
     window: str = Field(description=WINDOW, max_length=16)
     then: Then = Field("nothing", description=THEN)
+
+    @field_validator("strategy")
+    @classmethod
+    def _exists(cls, value: str) -> str:
+        if value not in STRATEGIES:
+            raise ValueError(f"there is no strategy {value!r}; the strategies are {', '.join(STRATEGIES)}")
+        return value
 
 
 @tool(Edits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -30,6 +30,9 @@ TOOLS: tuple[Tool, ...] = (
     *NOTE_TOOLS,
 )
 """Every tool there is."""
+NESTING = 16
+"""Levels of lists and objects in arguments: far more than any tool takes, far less than what code that walks or
+prints them can bear."""
 
 
 class Toolbox:
@@ -52,6 +55,8 @@ class Toolbox:
         tool = self._by_name.get(name)
         if tool is None:
             return _mistake(f"There is no tool {name!r}; the tools are {', '.join(self._by_name)}.")
+        if _is_deep(arguments):
+            return _mistake(f"The arguments of {name} do not fit: they are nested deeper than {NESTING} levels.")
         try:
             values = tool.parameters.model_validate(dict(arguments or {}))
         except ValidationError as error:
@@ -63,6 +68,20 @@ class Toolbox:
         except AsmEvoError as error:
             return _mistake(str(error))
         return Answer(clean(answer.text), answer.data, answer.kind)
+
+
+def _is_deep(value: object) -> bool:
+    """Whether arguments are nested deeper than `NESTING`."""
+    level = [value]
+    for _ in range(NESTING + 1):
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner += cast("Mapping[str, object]", one).values()
+            elif isinstance(one, list):
+                inner += cast("list[object]", one)
+        level = inner
+    return bool(level)
 
 
 def _mistake(text: str) -> Answer:
