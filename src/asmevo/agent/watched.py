@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from asmevo.edit import Edit
 from asmevo.program import Program
 from asmevo.search import Examiner, Report, Timed, Timer
+from asmevo.search.protocols import Comparer
+from asmevo.timing import Comparison
 
 GATE, TIMER, NOTHING = "in the gate", "being timed", ""
 """What a session may be busy with."""
@@ -31,15 +34,23 @@ class Busy:
             self.what = NOTHING
 
 
+class DoubtingTimer(Timer, Comparer, Protocol):
+    """A timer that also knows how much doubt there is about a speedup."""
+
+
 class WatchedTimer:
     """A timer that tells when it works."""
 
-    def __init__(self, timer: Timer, busy: Busy) -> None:
+    def __init__(self, timer: DoubtingTimer, busy: Busy) -> None:
         self._timer, self._busy = timer, busy
 
     def time(self, candidate: bytes, program: Program) -> Timed:
         with self._busy.with_(TIMER):
             return self._timer.time(candidate, program)
+
+    def compare(self, base: bytes, candidate: bytes) -> Comparison:
+        with self._busy.with_(TIMER):
+            return self._timer.compare(base, candidate)
 
 
 class WatchedGate:
