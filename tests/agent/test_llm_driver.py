@@ -214,3 +214,17 @@ def test_limits_of_attempts_hold_for_models_too(tmp_path: Path) -> None:
     settings = replace(SETTINGS, attempts=2)
     ran = run_fake(tmp_path / "other", (config(rules=False, mistakes=99), Canned(eager)), settings)
     assert len(ran.attempts) == 3 and ran.summary.reason == "budget of 2 attempts used"
+
+
+def test_arguments_that_cannot_be_read_are_answered_and_wedge_nothing(tmp_path: Path) -> None:
+    """Nesting that no reader bears is a mistake of the model's, in this process and in the next one."""
+
+    def deep(asked: Asked) -> Outcome:
+        said = [m for m in asked.request.messages if isinstance(m, Reply)]
+        return Reply("Done.") if said else Reply("", (Call("c1", "note", '{"text": ' * 2_000),))
+
+    first = run_fake(tmp_path / "run", (config(rules=False, conversations=1), Canned(deep)), FEW)
+    told = [m for m in conversations(llm_folder(first.folder))[0].messages if isinstance(m, Result)]
+    assert told and told[0].text.startswith("Not run: the arguments are not JSON")
+    again = run_fake(tmp_path / "run", (config(rules=False, conversations=1), Canned(deep)), FEW)
+    assert again.lineage == first.lineage
