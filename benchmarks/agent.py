@@ -7,8 +7,8 @@ answer at once: reading the proposal, keeping it inside its window, applying, as
 diff. Median of the attempts on each of three kernels of AMD's wheel with about 500, 5,000 and 30,000 instructions; each
 attempt adds instructions that were not there before, so nothing is remembered.
 
-A window prompt is all that shows a window to a model: instructions, task and the largest page of its listing. Tokens
-are counted as `asmevo.agent.tokens` does, rather too many than too few. The tools' own descriptions are sent beside.
+A window prompt is all that shows a window to a model: instructions, task, the descriptions of all tools and the
+largest page of its listing. Tokens are counted as `asmevo.agent.tokens` does, rather too many than too few.
 
 The scenarios are models that play a part (`benchmarks.scripted`), served over HTTP on this machine, on the real gate.
 
@@ -18,7 +18,6 @@ JSON: `overhead_ms` (the largest of the medians), `window_prompt_tokens_max`, `s
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
 import sys
@@ -32,6 +31,7 @@ from typing import Any
 
 from asmevo.agent import AgentSession, Kind, Toolbox, tokens
 from asmevo.agent.llm import Models
+from asmevo.agent.llm.message import tools_size
 from asmevo.agent.llm.task import Stage, first_messages, tool_specs
 from asmevo.codeobject import CodeObject
 from asmevo.device import simulator
@@ -112,8 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     costs = list(kernels(options.attempts))
     print(costs_table(costs))
-    described = sum(tokens(spec.name + spec.description + json.dumps(spec.schema)) for spec in SPECS)
-    print(f"descriptions of the {len(Toolbox.tools)} tools: {described} tokens, sent beside every prompt\n")
+    print(f"descriptions of the {len(SPECS)} tools: {tools_size(SPECS)} tokens of every prompt\n")
     outcomes = dict(scenarios(options.scenario or list(SCENARIOS)))
     for name, outcome in outcomes.items():
         print(f"{name:12} {outcome}")
@@ -168,7 +167,7 @@ def cost_of(box: Toolbox, attempts: int) -> Cost:
     listed: list[float] = []
     for window in windows:
         told, _ = first_messages(stage, window, ADVICE, 12)
-        head = sum(tokens(message.text) for message in told)
+        head = tools_size(SPECS) + sum(tokens(message.text) for message in told)
         for page in pages_of(window["pages"]):
             began = time.process_time()
             answer = box.call("listing", {"window": window["window"], "page": page})

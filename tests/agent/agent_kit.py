@@ -34,10 +34,11 @@ def fake_toolbox(folder: Path, *, lenient: bool = False) -> Toolbox:
 
 
 def launch_folder(folder: Path) -> Path:
-    """Two launches of one workgroup: a short one, and one that goes through the loop often enough for it to be hot."""
+    """Two launches of one workgroup: one that is brief and comes first, so that what is wrong shows there at little
+    cost, and one that goes through the loop often enough for it to be hot."""
     launches = folder / "launches"
     launches.mkdir(exist_ok=True)
-    for name, k in (("short", 256), ("long", 1024)):
+    for name, k in (("brief", 256), ("long", 1024)):
         text = LAUNCH.format(name=name, k=k, objective=str(name == "long").lower())
         (launches / f"{name}.toml").write_text(text)
     return launches

@@ -78,3 +78,21 @@ def test_grants_never_sum_up_to_more_than_the_limit(asks: list[tuple[int, int, b
             done = open_grants.pop(0)
             b.settle(done, Usage(done.input, done.output // 2), 0.0)
         assert b.spent.tokens + sum(g.input + g.output for g in open_grants) <= 3000
+
+
+@pytest.mark.parametrize(("left", "tries"), [(10_000, 5), (2_400, 4), (1_200, 1), (900, 1)])
+def test_every_try_is_set_aside(left: int, tries: int) -> None:
+    """A try without an answer may be charged, so a limit allows only as many as it has room for."""
+    b = budget(tokens=left)
+    grant = b.grant("any", 500, 400, 5)
+    assert isinstance(grant, Grant)
+    assert (grant.tries, grant.output, grant.input) == (tries, 400, 500 * tries)
+    b.settle(grant, Usage(500 * tries, 400), 0)
+    assert b.spent.tokens <= left
+
+
+def test_tries_are_limited_by_money_too() -> None:
+    b = budget(money=0.1)  # 0.04 for the reply, 0.02 for each try
+    grant = b.grant("dear", 2000, 400, 5)
+    assert isinstance(grant, Grant) and grant.tries == 3
+    assert grant.money == pytest.approx(0.1)

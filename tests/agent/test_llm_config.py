@@ -50,6 +50,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
         ("tokens = 5000", "tokens = -1", "limits.tokens: input should be greater than or equal to 0"),
         ("weight = 3", "context = 4096", "max_output must be at most half of context"),
         ("[[models]]", "[[model]]", "models: field required"),
+        ('"anthropic"', '"mistral"', "models.0: provider mistral needs key_env, the environment variable with its key"),
     ],
 )
 def test_what_does_not_fit_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:

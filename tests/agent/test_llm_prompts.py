@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from asmevo.agent.answer import Answer
+from asmevo.agent.llm import Request
 from asmevo.agent.llm.bottleneck import Bottleneck, bottlenecks
+from asmevo.agent.llm.task import PAGE, Stage, first_messages, tool_specs
 from asmevo.agent.llm.variants import BASE, MOST, Population, Score, advice_of, crossed
 from asmevo.agent.prompts import prompt, prompts
 from asmevo.agent.tools import Toolbox
@@ -97,3 +100,29 @@ def test_advice_is_bounded_and_crossing_keeps_half_of_each(tmp_path: Path) -> No
     assert text == crossed(one, other, random.Random(3)) != crossed(one, other, random.Random(4))
     lines = advice_of(text).splitlines()
     assert sum(line in one.text for line in lines) >= 2 and sum(line in other.text for line in lines) >= 2
+
+
+def test_a_task_and_a_page_stay_under_eight_thousand_tokens_whatever_there_is_to_say() -> None:
+    """The heaviest window, with the most notes and the longest history there can be."""
+    window = {"window": "B6", "share": 0.5, "could_save": 0.1, "bound": "mfma", "idle": {"vmcnt": 0.3, "barrier": 0.2}}
+    attempt = {
+        "attempt": 7,
+        "block": 6,
+        "strategy": "llm",
+        "note": "1 " * 150,
+        "verdict": "REFUTED",
+        "reason": "2 " * 150,
+    }
+    stage = Stage(Answer("v_add_u32 " * 400), (), (attempt | {"microseconds": None},) * 10, "note 1. " * 375)
+    (system, task), _ = first_messages(stage, window, "* 12345\n" * (MOST // 8), 12)
+    first = Request("m", (system, task), tool_specs(Toolbox.tools)).size
+    assert first + PAGE < 8_000
+    assert "note 1." in task.text or "`notes` has them." in task.text
+
+
+def test_little_is_told_whole() -> None:
+    window = {"window": "B6", "share": 0.5, "could_save": None, "bound": None, "idle": {}}
+    attempt = {"attempt": 7, "block": 6, "strategy": "llm", "note": "nops", "verdict": "REFUTED", "reason": "no"}
+    stage = Stage(Answer("a kernel"), (), (attempt | {"microseconds": None},), "1. a note")
+    (_, task), _ = first_messages(stage, window, "* advice", 12)
+    assert "attempt 7 by llm: nops; REFUTED: no" in task.text and "1. a note" in task.text

@@ -19,13 +19,13 @@ TASK = (Said("system", "rules"), Said("user", "the task"))
 
 def servers(base_url: str, stop=lambda: False, **model) -> Servers:
     models = [{"name": "m", "base_url": base_url, "timeout": 20.0, **model}]
-    config = LlmConfig.from_json({"models": models, "habits": {"retries": 0}})
+    config = LlmConfig.from_json({"models": models, "habits": {"delay": 0}})
     return Servers(config, time.monotonic, stop)
 
 
-def ask(asker: Servers, *messages, count: int = 1) -> list[Reply | Failure]:
+def ask(asker: Servers, *messages, count: int = 1, tries: int = 1) -> list[Reply | Failure]:
     request = Request("m", messages or TASK, (LOOK,))
-    return asker.ask([Asked(request, 77)] * count)
+    return asker.ask([Asked(request, 77, tries)] * count)
 
 
 def test_a_reply_with_calls_goes_back_in_the_form_it_came_in() -> None:
@@ -122,8 +122,72 @@ def test_nobody_there() -> None:
     assert isinstance(failure, Failure) and failure.trouble is Trouble.CONNECTION
 
 
-def test_a_provider_that_does_not_exist() -> None:
-    asker = servers("http://127.0.0.1:9/v1", provider="nobody")
+def test_a_provider_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_KEY", "sk-1")
+    asker = servers("http://127.0.0.1:9/v1", provider="nobody", key_env="THE_KEY")
     with pytest.raises(UsageError, match="of provider nobody cannot be used"):
+        ask(asker)
+    asker.close()
+
+
+def body(message: dict, **others) -> bytes:
+    """A reply of the chat API."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    whole = {"id": "r1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], **others}
+    return json.dumps(whole).encode()
+
+
+@pytest.mark.parametrize("key", ["sk-hidden-77", 'sk-"quoted"\\77', "null", "text", "windows", "function"])
+def test_a_key_that_a_server_repeats_anywhere_is_not_kept(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("THE_KEY", key)
+    escaped = "".join(f"\\u{ord(c):04x}" for c in key)
+    arguments = f'{{"a": null, "b": "{escaped}", "b": ["{escaped}"], "{escaped}": 1}}'
+    function = {"name": f"tool {key}", "arguments": arguments}
+    message = {
+        "content": f"It is {key}.",
+        "tool_calls": [{"id": f"id {key}", "type": "function", "function": function}],
+    }
+    with ScriptedServer(lambda seen: Http(200, body(message))) as server:
+        asker = servers(server.base_url, key_env="THE_KEY")
+        (reply,) = ask(asker)
+        assert isinstance(reply, Reply), reply
+        (call,) = reply.calls
+        assert (reply.text, call.tool, call.id) == ("It is [key].", "tool [key]", "id [key]")
+        assert json.loads(call.arguments) == {"a": None, "b": ["[key]"], "[key]": 1}
+        if key.startswith("sk-"):
+            assert reply.raw is not None and key not in json.dumps(reply.raw) and escaped not in json.dumps(reply.raw)
+        (again,) = ask(asker, *TASK, reply, Result(call, "B1"))  # what is left can be sent back
+        assert isinstance(again, Reply)
+        asker.close()
+    assert server.requests[1]["messages"][2]["tool_calls"][0]["function"]["name"] == "tool [key]"
+
+
+def test_no_more_tries_are_made_than_were_granted() -> None:
+    with ScriptedServer(lambda seen: Http(200, b"[]")) as server:
+        asker = servers(server.base_url)
+        (failure,) = ask(asker, tries=3)
+        asker.close()
+    assert isinstance(failure, Failure) and failure.trouble is Trouble.BROKEN
+    assert len(server.requests) == 3
+    assert failure.usage.total == 3 * Request("m", TASK, (LOOK,)).size
+
+
+@pytest.mark.parametrize("answer", [b'{"choices": ' + b"[" * 100_000, body({"content": "\ud800"})])
+def test_what_cannot_be_read_or_kept_is_a_failure(answer: bytes) -> None:
+    with ScriptedServer(lambda seen: Http(200, answer)) as server:
+        asker = servers(server.base_url)
+        (failure,) = ask(asker)
+        asker.close()
+    assert isinstance(failure, Failure) and failure.trouble is Trouble.BROKEN
+    assert failure.message.isprintable()
+
+
+def test_a_mistake_of_our_own_is_no_failure_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(messages: object) -> None:
+        raise LookupError("ours")
+
+    monkeypatch.setattr("asmevo.agent.llm.providers._history", wrong)
+    asker = servers("http://127.0.0.1:9/v1")
+    with pytest.raises(LookupError, match="ours"):
         ask(asker)
     asker.close()

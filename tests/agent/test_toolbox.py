@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asmevo.agent import Kind, clean, quoted, tokens
+from asmevo.agent.text import clean_value
+from asmevo.agent.tools.examine import told
 from asmevo.strategies import STRATEGIES
 
 
@@ -95,3 +97,33 @@ def test_every_strategy_can_be_applied_and_others_are_named(tmp_path: Path) -> N
     assert all(f"`{name}`: " in shown["description"] for name in STRATEGIES)
     wrong = box.call("apply_strategy", {"strategy": "magic", "window": "B1"})
     assert wrong.kind is Kind.MISTAKE and "no strategy 'magic'" in wrong.text
+
+
+def test_data_for_programs_is_as_clean_as_the_text() -> None:
+    said = clean_value({"/home/me/a/k": ["\x1b[2J", {"path": "/home/me/runs/k0"}], "n": 3, "none": None})
+    assert said == {"k": [" [2J", {"path": "k0"}], "n": 3, "none": None}
+
+
+def test_a_client_is_not_told_what_launches_give(tmp_path: Path) -> None:
+    """Evidence of checks (hashes of results) and values in memory stay in the run folder."""
+    finding = {"rule": "diff.bytes", "severity": "error", "message": "differs", "line": None}
+    facts = {"launch": "long", "expected": "1.5 (0x3fc0)", "got": "2.0", "buffers": {"c": 2}}
+    check = {"name": "differential", "verdict": "REFUTED", "facts": {"results": {"long": "5f" * 32}}}
+    (said,) = told([check | {"findings": [finding | {"facts": facts}]}])
+    assert said == {
+        "name": "differential",
+        "verdict": "REFUTED",
+        "findings": [finding | {"facts": {"launch": "long"}}],
+    }
+
+
+def test_no_answer_about_an_attempt_has_evidence_in_it(tmp_path: Path) -> None:
+    box = fake_toolbox(tmp_path / "run")
+    edit = {"kind": "insert", "before": box.call("windows").data["windows"][0]["first"], "text": ["s_nop 0"]}
+    arguments = {"window": box.call("windows").data["windows"][0]["window"], "edits": [edit], "note": "x"}
+    answers = [box.call("propose_edits", arguments | {"then": then}) for then in ("check", "evaluate")]
+    answers += [box.call("explain", {"attempt": 1})]
+    checks = [
+        check for answer in answers for check in (answer.data.get("checks") or [answer.data.get("check")]) if check
+    ]
+    assert checks and all(set(check) == {"name", "verdict", "findings"} for check in checks)

@@ -32,5 +32,5 @@ class Answer:
     text: str
     """For a model: short, without paths of this machine, names from the kernel quoted and escaped."""
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """JSON-able, for programs; the same facts."""
+    """JSON-able, for programs; the same facts, with names from the kernel quoted and escaped as in the text."""
     kind: Kind = Kind.OK

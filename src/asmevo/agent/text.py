@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 NAME = 80
 """Most characters of a name from a kernel's symbols or metadata."""
@@ -27,6 +29,32 @@ def clean(text: str, limit: int = LIMIT) -> str:
     """The text without control characters and without folders of this machine, cut at `limit` characters."""
     text = _PATH.sub(lambda m: m[1] or "...", _CONTROL.sub(" ", text))
     return text if len(text) <= limit else text[:limit] + f"\n[cut: {len(text) - limit} more characters]"
+
+
+def clean_value(value: Any) -> Any:
+    """A JSON value whose strings and names of members are clean."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        return {clean(name): clean_value(inner) for name, inner in members.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean_value(inner) for inner in cast("Sequence[Any]", value)]
+    return value
+
+
+def nested_beyond(value: object, levels: int) -> bool:
+    """Whether a JSON value has more than so many lists and objects inside one another."""
+    level = [value]
+    for _ in range(levels + 1):
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner += cast("Mapping[str, object]", one).values()
+            elif isinstance(one, list):
+                inner += cast("list[object]", one)
+        level = inner
+    return bool(level)
 
 
 def tokens(text: str) -> int:

@@ -18,6 +18,8 @@ class Asked:
     request: Request
     output: int
     """Most tokens of the reply. No part of the request's identity: how much is left of a budget must not matter."""
+    tries: int = 1
+    """How often it may be sent at most, the first time included."""
 
 
 class Answers(Protocol):

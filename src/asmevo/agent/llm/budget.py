@@ -31,13 +31,16 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave for one request; what it may cost at most is set aside until it is settled."""
+    """Leave for one request; what all its tries may cost is set aside until it is settled."""
 
     model: str
     input: int
+    """Tokens of all tries."""
     output: int
     """Most tokens the reply may have."""
     money: float
+    tries: int
+    """How often the request may be sent: a try without an answer may be charged all the same."""
 
 
 class Budget:
@@ -63,16 +66,20 @@ class Budget:
     def spent(self) -> Spent:
         return self._spent
 
-    def grant(self, model: str, size: int, output: int) -> Grant | str:
-        """Leave to send a request of about `size` tokens with at most `output` in reply; or why there is none."""
+    def grant(self, model: str, size: int, output: int, tries: int = 1) -> Grant | str:
+        """Leave to send a request of about `size` tokens with at most `output` in reply; or why there is none.
+
+        Of the `tries` wanted it has those that the limits have room for, one at least.
+        """
         with self._lock:
             if reason := self._used():
                 return reason
             price = self._prices.get(model)
-            granted = output
+            granted, room = output, float("inf")
             if self._limits.tokens is not None:
                 left = self._limits.tokens - self._spent.tokens - sum(g.input + g.output for g in self._aside)
                 granted = min(granted, left - size)
+                room = (left - granted) / max(1, size)
             if self._limits.money is not None and price is not None:
                 left = self._limits.money - self._spent.money - sum(g.money for g in self._aside)
                 left -= size * price.input / 1e6
@@ -80,9 +87,13 @@ class Budget:
                     granted = min(granted, int(left * 1e6 / price.output))
                 elif left < 0:
                     granted = 0
+                if size * price.input > 0:
+                    again = left - granted * price.output / 1e6  # the first try is taken off already
+                    room = min(room, 1 + again * 1e6 / (size * price.input))
             if granted < min(LEAST_OUTPUT, output):
                 return f"what is left of {self._limited()} is not enough for another request"
-            grant = Grant(model, size, granted, self._money(model, Usage(size, granted)))
+            tries = max(1, int(min(tries, room)))
+            grant = Grant(model, tries * size, granted, self._money(model, Usage(tries * size, granted)), tries)
             self._aside.append(grant)
             return grant
 

@@ -67,6 +67,15 @@ class ModelConfig(_Table):
             raise ValueError("max_output must be at most half of context")
         return self
 
+    @model_validator(mode="after")
+    def _known_key(self) -> Self:
+        if self.key_env is None and self.provider not in _KEYS:
+            raise ValueError(
+                f"provider {self.provider} needs key_env, the environment variable with its key: only a key that is "
+                "known can be kept out of what is stored"
+            )
+        return self
+
     @property
     def variable(self) -> str | None:
         """The environment variable with the key; None where none is needed."""

@@ -153,7 +153,7 @@ class LlmDriver:
             variant = self._population.choose(self._scores(), rng)
             messages, used = first_messages(stage, window, variant.text, habits.attempts)
             request = Request(model.name, messages, tool_specs(Toolbox.tools))
-            grant = self._budget.grant(model.name, request.size, model.max_output)
+            grant = self._grant(request)
             if isinstance(grant, str):
                 self._refusal = grant
                 return begun
@@ -192,7 +192,7 @@ class LlmDriver:
         """The text of a reply outside of any conversation; empty when there is none."""
         model = stream(self._seed, NAME, "meta", len(self._all)).choice(self._config.models)
         asked = request(model.name)
-        grant = self._budget.grant(model.name, asked.size, model.max_output)
+        grant = self._grant(asked)
         if isinstance(grant, str):
             return ""
         (outcome,) = self._ask([(grant, asked)])
@@ -216,8 +216,7 @@ class LlmDriver:
                     continue
                 self._catch_up(conversation, hand)
                 request = self._request(conversation, toolbox, specs)
-                model = self._config.model(conversation.brief.model)
-                grant = self._budget.grant(model.name, request.size, model.max_output)
+                grant = self._grant(request)
                 if isinstance(grant, str):
                     conversation.end(grant)
                 else:
@@ -229,10 +228,15 @@ class LlmDriver:
                 conversation.hear(outcome, self._config.habits)
             active = [conversation for conversation, _, _ in waiting]
 
+    def _grant(self, request: Request) -> Grant | str:
+        """Leave to send a request, and to send it again where that may help."""
+        most = self._config.model(request.model).max_output
+        return self._budget.grant(request.model, request.size, most, 1 + self._config.habits.retries)
+
     def _ask(self, wanted: Sequence[tuple[Grant, Request]]) -> list[Reply | Failure]:
         """Ask, and settle what it cost."""
         try:
-            outcomes = self._answers.ask([Asked(request, grant.output) for grant, request in wanted])
+            outcomes = self._answers.ask([Asked(request, grant.output, grant.tries) for grant, request in wanted])
         except BaseException:
             for grant, _ in wanted:
                 self._budget.release(grant)

@@ -9,10 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from pydantic import ValidationError
+
 from asmevo.agent.llm.answers import Asked, Outcome, Stopped
 from asmevo.agent.llm.config import LlmConfig, ModelConfig
+from asmevo.agent.llm.hiding import Hiding
 from asmevo.agent.llm.message import Call, Failure, Message, Reply, Request, Result, Said, Trouble, Usage
-from asmevo.agent.text import tokens
+from asmevo.agent.text import nested_beyond, tokens
 from asmevo.verdict import EnvironmentError_, UsageError
 
 if TYPE_CHECKING:
@@ -24,13 +27,14 @@ LONGEST_WAIT = 60.0
 """Seconds between two tries, whatever the server asks for."""
 _LOOK = 0.1
 """Seconds between two looks at whether the run is to stop."""
-_HIDDEN = "[key]"
+NESTING = 64
+"""Levels of lists and objects of a reply, beyond which it counts as broken."""
 _UNKEYED = "none"
 """What a local server without a key is sent as one: the client library wants something."""
 
 
 class Servers:
-    """Asks the configured models, several requests at a time, each with retries that end.
+    """Asks the configured models, several requests at a time, each with retries that end (`Asked.tries`).
 
     Keys are read from the environment when a model is first asked; should a server repeat one, it is cut out of
     whatever came back. `stop` is looked at while waiting.
@@ -40,7 +44,7 @@ class Servers:
         require_library()
         self._config, self._clock, self._stop = config, clock, stop
         self._models: dict[str, Model] = {}
-        self._secrets = tuple(key for m in config.models if (key := m.key()))
+        self._hiding = Hiding([key for m in config.models if (key := m.key())])
         self._runner = asyncio.Runner()
 
     def ask(self, asked: Sequence[Asked]) -> list[Outcome]:
@@ -61,7 +65,7 @@ class Servers:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-        return [self._clean(task.result()) for task in tasks]
+        return [task.result() for task in tasks]
 
     async def _patiently(self, one: Asked) -> Outcome:
         """Ask until there is a reply, asking again is of no use, or the retries are used."""
@@ -70,7 +74,7 @@ class Servers:
         while True:
             outcome = await self._once(one)
             charged += outcome.usage.input
-            if isinstance(outcome, Reply) or not outcome.trouble.passes or turn == habits.retries:
+            if isinstance(outcome, Reply) or not outcome.trouble.passes or turn + 1 >= one.tries:
                 usage = Usage(charged, outcome.usage.output)
                 return replace(outcome, usage=usage, seconds=self._clock() - began)
             wait = max(habits.delay * 2**turn, outcome.wait or 0.0)
@@ -81,38 +85,32 @@ class Servers:
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import AgentRunError, UserError
 
-        model = self._config.model(one.request.model)
+        config = self._config.model(one.request.model)
+        model, history = self._model(config), _history(one.request.messages)
+        settings, parameters = _settings(config, one.output), _parameters(one.request)
         try:
-            response = await model_request(
-                self._model(model),
-                _history(one.request.messages),
-                model_settings=_settings(model, one.output),
-                model_request_parameters=_parameters(one.request),
-            )
-        except (AgentRunError, UserError, ValueError, TypeError, LookupError, AttributeError) as error:
-            # The last four are what the library's decoders meet in a body of another shape.
-            return _failure(error, one.request)
-        return _reply(response, one.request)
+            response = await model_request(model, history, model_settings=settings, model_request_parameters=parameters)
+        except (AgentRunError, UserError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            # The last five are what the library's decoders meet in a body of another shape.
+            return self._hiding.outcome(_failure(error, one.request))
+        try:
+            return self._kept(_reply(response, one.request))
+        except (ValueError, RecursionError) as error:  # what it said is no text, or cannot be written as JSON
+            return self._hiding.outcome(_failure(error, one.request))
+
+    def _kept(self, reply: Reply) -> Reply:
+        """What of a reply is kept: nothing that holds a key. Raises `ValueError` for what nobody could read again."""
+        if nested_beyond(reply.raw, NESTING):
+            raise ValueError(f"the reply is nested deeper than {NESTING} levels")
+        hidden = cast("Reply", self._hiding.outcome(reply))
+        if hidden.raw != reply.raw and _library_form(hidden) is None:  # the key was a word of the form itself
+            hidden = replace(hidden, raw=None)
+        return hidden
 
     def _model(self, config: ModelConfig) -> Model:
         if config.name not in self._models:
             self._models[config.name] = _model(config)
         return self._models[config.name]
-
-    def _clean(self, outcome: Outcome) -> Outcome:
-        """Without any key."""
-        if not self._secrets:
-            return outcome
-        if isinstance(outcome, Failure):
-            return replace(outcome, message=self._hide(outcome.message))
-        calls = tuple(replace(c, arguments=self._hide(c.arguments)) for c in outcome.calls)
-        raw = outcome.raw and json.loads(self._hide(json.dumps(outcome.raw)))
-        return replace(outcome, text=self._hide(outcome.text), calls=calls, raw=raw)
-
-    def _hide(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, _HIDDEN)
-        return text
 
 
 def require_library() -> None:
@@ -194,15 +192,26 @@ def _history(messages: Sequence[Message]) -> list[ModelMessage]:
 
 
 def _response(reply: Reply) -> ModelResponse:
-    from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 
-    if reply.raw is not None:
-        return cast("ModelResponse", ModelMessagesTypeAdapter.validate_python([reply.raw])[0])
+    if form := _library_form(reply):
+        return form
     parts = [TextPart(reply.text)] if reply.text else []
     return ModelResponse([*parts, *(ToolCallPart(c.tool, c.arguments, c.id) for c in reply.calls)])
 
 
-def _reply(response: ModelResponse, request: Request) -> Outcome:
+def _library_form(reply: Reply) -> ModelResponse | None:
+    """The provider's own form of a reply; None where there is none that this version of the library reads."""
+    from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse
+
+    try:
+        (message,) = ModelMessagesTypeAdapter.validate_python([reply.raw])
+    except ValidationError:
+        return None
+    return message if isinstance(message, ModelResponse) else None
+
+
+def _reply(response: ModelResponse, request: Request) -> Reply:
     from pydantic_ai.messages import ModelMessagesTypeAdapter, TextPart, ToolCallPart
 
     texts = [p.content for p in response.parts if isinstance(p, TextPart)]

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from asmevo.agent.answer import Answer
 from asmevo.agent.llm.bottleneck import bottlenecks
 from asmevo.agent.llm.conversation import Conversation, Tools
-from asmevo.agent.llm.message import Said, ToolSpec
+from asmevo.agent.llm.message import Said, ToolSpec, size, tools_size
 from asmevo.agent.prompts import prompt
-from asmevo.agent.text import clean
-from asmevo.agent.tools import Tool
+from asmevo.agent.text import clean, tokens
+from asmevo.agent.tools import Tool, Toolbox
+from asmevo.agent.tools.windows import TOKENS as PAGE
 
 Facts: TypeAlias = Mapping[str, Any]
 
@@ -24,8 +25,10 @@ SHOWN = 10
 """Attempts on the window that a task shows, the newest first."""
 SHARE = 0.01
 """Windows under this share of the time are left alone."""
-NOTES, OVERVIEW = 3_000, 4_000
+NOTES, OVERVIEW = 3_000, 1_600
 """Most characters of each in a task."""
+PROMPT = 7_900
+"""Most tokens of instructions, task, tools and one page of a listing; attempts and notes get what is left of them."""
 WHY = 300
 """Most characters of a reason."""
 UNTRIED = 0.5
@@ -85,20 +88,38 @@ def first_messages(
     system, task = prompt("system"), prompt("task")
     number = int(window["window"][1:])
     here = [a for a in stage.attempts if a["block"] == number][:SHOWN]
-    said = task.fill(
-        window=window["window"],
-        share=_percent(window["share"]),
-        saving="nobody knows how much" if window["could_save"] is None else _percent(window["could_save"]),
-        bound=window["bound"] or "nobody knows",
-        idle=", ".join(f"{cause} {_percent(share)}" for cause, share in list(window["idle"].items())[:5]) or "none",
-        overview=clean(stage.overview.text, OVERVIEW),
-        playbooks="\n".join(book.text for book in books) or "The profile shows no single bottleneck here.",
-        attempts="\n".join(map(_line, here)) or "None yet.",
-        notes=stage.notes,
-        examinations=examinations,
-    )
+    instructions = Said("system", system.fill(advice=advice))
+
+    def filled(attempts: str, notes: str) -> Said:
+        text = task.fill(
+            window=window["window"],
+            share=_percent(window["share"]),
+            saving="nobody knows how much" if window["could_save"] is None else _percent(window["could_save"]),
+            bound=window["bound"] or "nobody knows",
+            idle=", ".join(f"{cause} {_percent(share)}" for cause, share in list(window["idle"].items())[:5]) or "none",
+            overview=clean(stage.overview.text, OVERVIEW),
+            playbooks="\n".join(book.text for book in books) or "The profile shows no single bottleneck here.",
+            attempts=attempts,
+            notes=notes,
+            examinations=examinations,
+        )
+        return Said("user", text)
+
+    taken = size(instructions) + size(filled("", "")) + tools_size(tool_specs(Toolbox.tools)) + PAGE
+    attempts, notes = _fitting(list(map(_line, here)), stage.notes, PROMPT - taken)
     used = {p.name: p.version for p in (system, task, *books)}
-    return (Said("system", system.fill(advice=advice)), Said("user", said)), used
+    return (instructions, filled(attempts, notes)), used
+
+
+def _fitting(attempts: list[str], notes: str, room: int) -> tuple[str, str]:
+    """As many attempts, newest first, and as much of the notes as fit so many tokens together; notes have half."""
+    while notes and tokens(notes) > room // 2:
+        notes = notes[: len(notes) * 3 // 4]
+    shown = list(attempts)
+    while shown and tokens("\n".join(shown)) + tokens(notes) > room:
+        shown.pop()
+    none = "There are some; `attempts` lists them." if attempts else "None yet."
+    return "\n".join(shown) or none, notes or "`notes` has them."
 
 
 def summary_of(conversation: Conversation, tools: Tools) -> str:
@@ -111,8 +132,20 @@ def summary_of(conversation: Conversation, tools: Tools) -> str:
 
 @cache
 def tool_specs(tools: tuple[Tool, ...]) -> tuple[ToolSpec, ...]:
-    """The tools as a model sees them."""
-    return tuple(ToolSpec(tool.name, tool.description, tool.schema()) for tool in tools)
+    """The tools as a model sees them, in few tokens: they are sent with every request."""
+    return tuple(ToolSpec(tool.name, tool.description, _short(tool.schema())) for tool in tools)
+
+
+_BOUNDS = frozenset({"additionalProperties", "maxLength", "minLength", "maximum", "minimum", "default"})
+"""What a schema says that a model is told anyway when it does otherwise."""
+
+
+def _short(schema: Any) -> Any:
+    """A schema without bounds and defaults."""
+    if isinstance(schema, dict):
+        members = cast("dict[str, Any]", schema)
+        return {name: _short(inner) for name, inner in members.items() if name not in _BOUNDS}
+    return schema
 
 
 def _line(attempt: Facts) -> str:

@@ -19,6 +19,9 @@ from asmevo.verdict import Severity, UsageError, Verdict
 FINDINGS, MESSAGE = 4, 500
 """Findings of a refusal that are told at once, and most characters of each."""
 
+TOLD = ("path", "producer", "registers", "counter", "needed", "distance", "required", "launch", "wave_order", "earlier")
+"""Facts of findings that an agent is told when they are there; none says what is in memory."""
+
 
 class Number(Parameters):
     proposal: int = Field(description="Number of a proposal.", ge=1)
@@ -54,7 +57,7 @@ def checked(session: AgentSession, number: int, proposed: Proposed, built: Built
         return repeated
     verdict, checks = session.check(proposed, built)
     found = [check.to_json() for check in checks]
-    data = {"proposal": number, "verdict": verdict.value, "checks": found}
+    data = {"proposal": number, "verdict": verdict.value, "checks": told(found)}
     if verdict.admitted:
         return Answer(f"Proposal {number}: {verdict.value}, not timed. `evaluate` times it.", data, Kind.ADMITTED)
     return Answer(f"Proposal {number}: {verdict.value}. {reason(found)}", data, Kind.REFUSED)
@@ -106,8 +109,24 @@ def _facts(session: AgentSession, attempt: Attempt) -> dict[str, Any]:
         "best_us": best.microseconds,
         "best_attempt": best.ordinal,
         "base": session.base.ordinal,
-        "checks": list(attempt.checks),
+        "checks": told(attempt.checks),
     }
+
+
+def told(checks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What of checks an agent is told: no evidence, which has hashes of what launches give, and of findings the facts
+    of `TOLD`."""
+    return [
+        {
+            "name": check["name"],
+            "verdict": check["verdict"],
+            "findings": [
+                {**finding, "facts": {key: finding["facts"][key] for key in TOLD if key in finding["facts"]}}
+                for finding in check["findings"]
+            ],
+        }
+        for check in checks
+    ]
 
 
 def outcome(attempt: Attempt) -> str:

@@ -12,7 +12,7 @@ from asmevo.agent.answer import Answer
 from asmevo.agent.counterexample import Counterexample, counterexample
 from asmevo.agent.session import AgentSession
 from asmevo.agent.text import clean
-from asmevo.agent.tools.examine import outcome, reason, refusing
+from asmevo.agent.tools.examine import TOLD, outcome, reason, refusing, told
 from asmevo.agent.tools.tool import Nothing, Parameters, Tool, tool
 from asmevo.edit import apply_all
 from asmevo.program import Program
@@ -24,8 +24,6 @@ from asmevo.verdict import UnsupportedError, UsageError
 
 NOTE, DIFF = 200, 3_000
 """Most characters of a note and of a diff that are shown."""
-TOLD = ("producer", "registers", "counter", "needed", "distance", "required", "launch", "wave_order", "earlier")
-"""Facts of findings that are told when they are there."""
 FINDINGS = 12
 """Findings of a refusal whose facts are told."""
 COMMITS = 30
@@ -103,7 +101,11 @@ def explain(session: AgentSession, values: Which) -> Answer:
     for finding in findings[:FINDINGS]:
         if details := _details(finding["facts"]):
             out.append(f"[{finding['rule']}] {details}")
-    data: dict[str, Any] = {"verdict": attempt.verdict.value, "check": check, "counterexample": None}
+    data: dict[str, Any] = {
+        "verdict": attempt.verdict.value,
+        "check": check and told([check])[0],
+        "counterexample": None,
+    }
     found = _counterexample(session, attempt, check)
     if isinstance(found, Counterexample):
         data["counterexample"] = found.to_json()
@@ -119,7 +121,7 @@ def _details(facts: Mapping[str, Any]) -> str:
     if path := facts.get("path"):
         parts.append("path " + " -> ".join(f"B{n}" for n in path))
     for key in TOLD:
-        if key in facts:
+        if key in facts and key != "path":
             parts.append(f"{key} {clean(str(facts[key]), 200)}")
     return ", ".join(parts)
 

@@ -33,17 +33,17 @@ def _facts(session: AgentSession) -> dict[str, Any]:
     assert state.k0 and state.best
     arguments = [a for a in kernel.args if a.name != "pad"]  # AMD's assembly kernels spread arguments over 16 bytes
     return {
-        "kernel": kernel.name,
+        "kernel": quoted(kernel.name),
         "target": program.source.target,
         "instructions": len(program.lines),
         "blocks": len(program.blocks),
         "loops": len(find_loops(program)),
-        "arguments": [{"name": a.name, "offset": a.offset, "size": a.size, "kind": a.kind} for a in arguments],
+        "arguments": [{"name": quoted(a.name), "offset": a.offset, "size": a.size, "kind": a.kind} for a in arguments],
         "registers": asdict(registers),
         "lds_bytes": kernel.lds_size,
         "scratch_bytes": kernel.descriptor.private_size,
         "launches": [
-            {"name": one.name, "grid": list(one.grid), "block": list(one.block), "objective": one.objective}
+            {"name": quoted(one.name), "grid": list(one.grid), "block": list(one.block), "objective": one.objective}
             for one in session.launches
         ],
         "source": session.bench.source,
@@ -81,18 +81,18 @@ def _profile(session: AgentSession) -> dict[str, Any] | None:
 def _text(session: AgentSession, f: dict[str, Any]) -> str:
     r, source = f["registers"], f["source"]
     out = [
-        f"kernel {quoted(f['kernel'])} for {f['target']}: {f['instructions']} instructions, {f['blocks']} blocks, "
+        f"kernel {f['kernel']} for {f['target']}: {f['instructions']} instructions, {f['blocks']} blocks, "
         f"{f['loops']} loops",
         f"registers: {r['vector']} vector ({r['accumulation']} of them accumulation), "
         f"{'all' if r['scalar'] is None else r['scalar']} scalar; LDS {f['lds_bytes']} bytes, scratch "
         f"{f['scratch_bytes']} bytes",
     ]
-    out += _listed("argument", [f"{a['offset']}: {a['size']} bytes {a['kind']} {quoted(a['name'])}" for a in _of(f)])
+    out += _listed("argument", [f"{a['offset']}: {a['size']} bytes {a['kind']} {a['name']}" for a in _of(f)])
     launches = f["launches"]
     out += _listed(
         "launch",
         [
-            f"{quoted(one['name'])} grid {one['grid']} block {one['block']}{', timed' if one['objective'] else ''}"
+            f"{one['name']} grid {one['grid']} block {one['block']}{', timed' if one['objective'] else ''}"
             for one in launches
         ],
     )

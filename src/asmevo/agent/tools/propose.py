@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Literal
@@ -28,43 +29,44 @@ DIFF = 3_000
 LOOK = 40
 """Proposals of a strategy that are looked at for one that is new."""
 Then = Literal["nothing", "check", "evaluate"]
-THEN = "What to do with the proposal at once: `evaluate` is the usual next step, `check` asks the gate only."
+_CLAUSE = r"[,:.(]"
+THEN = "What to do with it at once."
 
 
 class Edits(Parameters):
     window: str = Field(description=WINDOW, max_length=16)
     edits: list[dict[str, Any]] = Field(
         description=(
-            "Edits, applied one after the other. Each is one of: "
+            "Applied in turn. Each is one of: "
             '{"kind": "insert", "before": id, "text": ["...", ...]}, {"kind": "delete", "lines": [id, ...]}, '
-            '{"kind": "replace", "line": id, "text": "..."}, {"kind": "reorder", "order": [id, ...]} (all lines of a '
-            'contiguous run, in their new order), {"kind": "rewrite", "run": [first id, last id], "order": [id, -1, '
+            '{"kind": "replace", "line": id, "text": "..."}, {"kind": "reorder", "order": [id, ...]} (a '
+            'whole run of lines), {"kind": "rewrite", "run": [first id, last id], "order": [id, -1, '
             '...], "new": ["text of -1", ...]}, {"kind": "resources", "vgprs": n, "agprs": n, "sgprs": n}.'
         )
     )
-    note: str = Field(description="What it does and why it should pay, in a sentence.", max_length=400)
+    note: str = Field(description="What it does and why it should pay.", max_length=400)
     then: Then = Field("nothing", description=THEN)
 
 
 class NewText(Parameters):
     window: str = Field(description=WINDOW, max_length=16)
-    first: int = Field(description="Id of the first line that the text stands for.", ge=0)
-    last: int = Field(description="Id of the last one; first and last are in one block.", ge=0)
+    first: int = Field(description="Id of the first line to replace.", ge=0)
+    last: int = Field(description="Id of the last, in the same block.", ge=0)
     text: str = Field(
         description=(
-            "The new contents of these lines: one instruction on each line, in order. Lines that stay may keep their "
-            "id in front, as in the listing; what is behind `;` is ignored. Old lines that are left out are deleted."
+            "One instruction a line. Lines that stay may keep their id in front, as in the listing; what is behind "
+            "`;` is ignored. Old lines that are left out are deleted."
         ),
         max_length=40_000,
     )
-    note: str = Field(description="What it does and why it should pay, in a sentence.", max_length=400)
+    note: str = Field(description="What it does and why it should pay.", max_length=400)
     then: Then = Field("nothing", description=THEN)
 
 
 def _purposes() -> str:
-    """What each strategy does, as the first paragraph of its own documentation says."""
-    said = ((name, (type(one).__doc__ or "").partition("\n\n")[0]) for name, one in STRATEGIES.items())
-    return " ".join(f"`{name}`: {' '.join(text.split())}" for name, text in said)
+    """What each strategy does: the first clause of its own documentation."""
+    said = ((name, " ".join((type(one).__doc__ or "").split())) for name, one in STRATEGIES.items())
+    return "; ".join(f"`{name}`: {re.split(_CLAUSE, text)[0]}" for name, text in said)
 
 
 class Strategy(Parameters):
@@ -82,16 +84,14 @@ class Strategy(Parameters):
 
 @tool(Edits)
 def propose_edits(session: AgentSession, values: Edits) -> Answer:
-    """Propose edits of a window. They must stay inside the window, apply and assemble; the answer has a number for
-    `check` and `evaluate`, and the change as a diff. Branches may not change."""
+    """Propose edits of a window. The answer has a number for `check` and `evaluate`, and the change as a diff."""
     view = view_of(session.program, values.window)
     return _proposed(session, view, parse_edits(values.edits), values.note, values.then)
 
 
 @tool(NewText)
 def propose_text(session: AgentSession, values: NewText) -> Answer:
-    """Propose new contents for a run of lines of a window by writing them out; the difference is turned into edits.
-    The answer has a number for `check` and `evaluate`, and the change as a diff."""
+    """Propose new contents for a run of lines of a window by writing them out; answers as `propose_edits` does."""
     view = view_of(session.program, values.window)
     edits = edits_of_text(session.program, view, values.first, values.last, values.text)
     return _proposed(session, view, edits, values.note, values.then)
@@ -99,8 +99,7 @@ def propose_text(session: AgentSession, values: NewText) -> Answer:
 
 @tool(Strategy)
 def apply_strategy(session: AgentSession, values: Strategy) -> Answer:
-    """Let a built-in strategy make the next new proposal for a window (for a loop: its hottest block). It knows
-    dependences, waits and spacing, and finds small gains quickly; call it again for another proposal."""
+    """A built-in strategy's next proposal for a window (of a loop: its hottest block); call again for another one."""
     program = session.program
     view = view_of(program, values.window)
     block = _hottest(session, view)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
 from asmevo.agent.answer import Answer, Kind
 from asmevo.agent.session import AgentSession
-from asmevo.agent.text import clean
+from asmevo.agent.text import clean, clean_value, nested_beyond
 from asmevo.agent.tools.examine import EXAMINE_TOOLS
 from asmevo.agent.tools.history import HISTORY_TOOLS
 from asmevo.agent.tools.kernel import KERNEL_TOOLS
@@ -55,7 +55,7 @@ class Toolbox:
         tool = self._by_name.get(name)
         if tool is None:
             return _mistake(f"There is no tool {name!r}; the tools are {', '.join(self._by_name)}.")
-        if _is_deep(arguments):
+        if nested_beyond(arguments, NESTING):
             return _mistake(f"The arguments of {name} do not fit: they are nested deeper than {NESTING} levels.")
         try:
             values = tool.parameters.model_validate(dict(arguments or {}))
@@ -67,21 +67,7 @@ class Toolbox:
             raise
         except AsmEvoError as error:
             return _mistake(str(error))
-        return Answer(clean(answer.text), answer.data, answer.kind)
-
-
-def _is_deep(value: object) -> bool:
-    """Whether arguments are nested deeper than `NESTING`."""
-    level = [value]
-    for _ in range(NESTING + 1):
-        inner: list[object] = []
-        for one in level:
-            if isinstance(one, Mapping):
-                inner += cast("Mapping[str, object]", one).values()
-            elif isinstance(one, list):
-                inner += cast("list[object]", one)
-        level = inner
-    return bool(level)
+        return Answer(clean(answer.text), clean_value(answer.data), answer.kind)
 
 
 def _mistake(text: str) -> Answer:

@@ -19,13 +19,13 @@ from asmevo.report import table
 from asmevo.timing import HotWindow, Profile
 from asmevo.verdict import UnsupportedError
 
-WINDOW = "Id of a window, such as B12 (block 12) or L9 (the loop with header block 9)."
+WINDOW = "Id of a window, such as B12 or L9."
 WIDTH = 260
 """Most characters of one annotated line."""
 HEAD = 700
 """Most characters of one line of the head."""
-TOKENS = 5_500
-"""Where a page would take more, less is said of each line."""
+TOKENS = 3_000
+"""Where a page would take more, less is said of each line; a prompt with a page is to stay under 8,000 tokens."""
 
 
 class Top(Parameters):
@@ -133,7 +133,8 @@ def listing(session: AgentSession, values: Page) -> Answer:
         "live_out": registers.live_out,
         "lines": [one.to_json() for one in shown],
     }
-    return Answer("\n".join([*(text[:HEAD] for text in head), *_fitting(shown, begins)]), data)
+    head = [text[:HEAD] for text in head]
+    return Answer("\n".join([*head, *_fitting(shown, begins, TOKENS - tokens("\n".join(head)))]), data)
 
 
 def _begin(block: Block) -> str:
@@ -141,14 +142,14 @@ def _begin(block: Block) -> str:
     return f"-- block B{block.number}, goes on with {successors}"
 
 
-def _fitting(shown: list[Annotation], begins: dict[int, str]) -> list[str]:
-    """The lines with as much behind them as fits a prompt."""
+def _fitting(shown: list[Annotation], begins: dict[int, str], room: int) -> list[str]:
+    """The lines with as much behind them as fits so many tokens; the bare lines where nothing does."""
     out: list[str] = []
     for kinds in (("raw", "war", "waw", "memory", "fence"), ("raw", "memory", "fence"), ("memory", "fence"), ()):
         out = [text for a in shown for text in (begins.get(a.id, ""), _line(a, kinds)) if text]
-        if tokens("\n".join(out)) <= TOKENS:
-            break
-    return out
+        if tokens("\n".join(out)) <= room:
+            return out
+    return [text for a in shown for text in (begins.get(a.id, ""), f"{a.id} {a.text}"[:WIDTH]) if text]
 
 
 def _line(a: Annotation, kinds: tuple[str, ...]) -> str:
