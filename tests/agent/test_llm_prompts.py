@@ -113,8 +113,10 @@ def test_a_task_and_a_page_stay_under_eight_thousand_tokens_whatever_there_is_to
         "verdict": "REFUTED",
         "reason": "2 " * 150,
     }
-    stage = Stage(Answer("v_add_u32 " * 400), (), (attempt | {"microseconds": None},) * 10, "note 1. " * 375)
-    (system, task), _ = first_messages(stage, window, "* 12345\n" * (MOST // 8), 12)
+    stage = Stage(
+        Answer("argument 8: 8 bytes global a\n" * 80), (), (attempt | {"microseconds": None},) * 10, "note 1. " * 375
+    )
+    (system, task), _ = first_messages(stage, window, "* move the loads up early\n" * (MOST // 26), 12)
     first = Request("m", (system, task), tool_specs(Toolbox.tools)).size
     assert first + PAGE < 8_000
     assert "note 1." in task.text or "`notes` has them." in task.text
