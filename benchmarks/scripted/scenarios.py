@@ -66,7 +66,7 @@ def look(seen: Seen) -> Say:
 
 
 def look_further(seen: Seen) -> Say:
-    return Say("", (Use("listing", {"window": window_of(seen), "page": 3}),))
+    return Say("", tuple(Use("listing", {"window": window_of(seen), "page": page}) for page in (2, 3, 4)))
 
 
 def edit(seen: Seen, note: str, *edits: Mapping[str, Any], then: str = "evaluate") -> Say:
@@ -117,7 +117,7 @@ def _no_wait(seen: Seen) -> Say:
 
 def _wrong_sum(seen: Seen) -> Say:
     """Computes something else."""
-    line, text = listed(seen, r"^v_mul_f32_e64 ")[0]
+    line, text = listed(seen, r"^v_pk_mul_f32 ")[0]
     return edit(seen, "a cheaper product", {"kind": "replace", "line": line, "text": text.replace("_mul_", "_add_")})
 
 

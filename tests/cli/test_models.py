@@ -14,7 +14,7 @@ from asmevo.store import Store
 from benchmarks.scripted.scenarios import MODEL, SCENARIOS
 from benchmarks.scripted.server import ScriptedServer
 
-LAUNCH = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "launches" / "tile.toml"
+LAUNCH = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "launches" / "integers.toml"
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ class Servers:
         if nested_beyond(reply.raw, NESTING):
             raise ValueError(f"the reply is nested deeper than {NESTING} levels")
         hidden = cast("Reply", self._hiding.outcome(reply))
+        json.dumps([hidden.text, hidden.raw], ensure_ascii=False).encode()  # half a surrogate pair is no text
         if hidden.raw != reply.raw and _library_form(hidden) is None:  # the key was a word of the form itself
             hidden = replace(hidden, raw=None)
         return hidden
