@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import random
-import tempfile
-from pathlib import Path
 
 from asmevo.codeobject import CodeObject
-from asmevo.isa import Toolchain
-from asmevo.verdict import EnvironmentError_
+from asmevo.isa import linked
 
 REGISTERS = 32
 LENGTH = 300
@@ -82,14 +79,4 @@ def mix_object() -> CodeObject:
         body.append("    " + rng.choice(_OPCODES).format(a=a, b=b, c=c, d=d))
     first = "\n".join(f"    v_add_u32_e32 v{n}, {n}, v0" for n in reversed(range(REGISTERS)))
     text = _KERNEL.format(first=first, body="\n".join(body))
-    tools = Toolchain.find()
-    with tempfile.TemporaryDirectory() as folder:
-        relocatable, linked = Path(folder, "mix.o"), Path(folder, "mix.co")
-        options = ("-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-filetype=obj", "-o", str(relocatable))
-        for done in (
-            tools.run("llvm-mc", *options, stdin=text.encode()),
-            tools.run("ld.lld", "-shared", "-o", str(linked), str(relocatable)),
-        ):
-            if done.returncode:
-                raise EnvironmentError_(f"The mix cannot be assembled: {done.stderr.decode()[:200]}; check LLVM.")
-        return CodeObject.parse(linked.read_bytes(), "mix")
+    return CodeObject.parse(linked(text, "gfx942", "The mix"), "mix")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from asmevo.codeobject import CodeObject
-from asmevo.isa import Toolchain
-from asmevo.verdict import EnvironmentError_
+from asmevo.isa import linked
 
 _KERNEL = """
     .text
@@ -55,17 +52,7 @@ def _assembled(kernels: tuple[tuple[str, str], ...]) -> CodeObject:
         f"{code}    .amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: amdgcn-amd-amdhsa--gfx942\n"
         f"amdhsa.kernels:{entries}...\n    .end_amdgpu_metadata\n"
     )
-    tools = Toolchain.find()
-    with tempfile.TemporaryDirectory() as folder:
-        relocatable, linked = Path(folder, "k.o"), Path(folder, "k.co")
-        options = ("-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-filetype=obj", "-o", str(relocatable))
-        for done in (
-            tools.run("llvm-mc", *options, stdin=text.encode()),
-            tools.run("ld.lld", "-shared", "-o", str(linked), str(relocatable)),
-        ):
-            if done.returncode:
-                raise EnvironmentError_(f"A kernel cannot be assembled: {done.stderr.decode()[:300]}; check LLVM.")
-        return CodeObject.parse(linked.read_bytes(), "small kernels")
+    return CodeObject.parse(linked(text, "gfx942", "A small kernel"), "small kernels")
 
 
 def assembled(kernels: Mapping[str, str]) -> CodeObject:

@@ -6,6 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,3 +52,20 @@ def serve(folder: Path) -> subprocess.Popen:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
     assert process.stdout.readline() == b"ready\n"
     return process
+
+
+@contextmanager
+def running() -> Iterator[Path]:
+    """A `ROCM_PATH` with the stand-in, built and served; its path is short, because that of a socket has to be."""
+    folder = Path(tempfile.mkdtemp(prefix="hip"))
+    try:
+        build(folder)
+        server = serve(folder)
+        try:
+            yield folder
+        finally:
+            server.kill()
+            server.wait()
+            server.stdout.close()
+    finally:
+        shutil.rmtree(folder)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from asmevo.codeobject import CodeObject
-from asmevo.isa import Toolchain
+from asmevo.isa import linked
 from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Executable, Execution, Limits, execute
 
@@ -82,15 +80,7 @@ def kernel(
     mode = (0x0C0 if flush else 0x0F0) | dx10 << 8 | 1 << 9 if mode is None else mode
     fields = {"denorm": mode >> 4 & 3, "denorm64": mode >> 6 & 3, "round": mode & 3, "round64": mode >> 2 & 3}
     text = _KERNEL.format(code=code, lds=lds, private=private, dx10=mode >> 8 & 1, ieee=mode >> 9 & 1, **fields)
-    tools = Toolchain.find()
-    with tempfile.TemporaryDirectory() as folder:
-        relocatable, linked = Path(folder, "k.o"), Path(folder, "k.co")
-        flags = ["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx942", "-filetype=obj", "-o", str(relocatable)]
-        made = tools.run("llvm-mc", *flags, stdin=text.encode())
-        assert made.returncode == 0, made.stderr.decode()
-        made = tools.run("ld.lld", "-shared", "-o", str(linked), str(relocatable))
-        assert made.returncode == 0, made.stderr.decode()
-        return CodeObject.parse(linked.read_bytes())
+    return CodeObject.parse(linked(text, "gfx942", "A kernel of the tests"))
 
 
 @cache

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import lru_cache
-from pathlib import Path
 
 from asmevo.codeobject import CodeObject
-from asmevo.isa import Toolchain
+from asmevo.isa import linked
 
 LOOP = """
     s_load_dwordx2 s[2:3], s[0:1], 0x0
@@ -135,17 +133,13 @@ def build(
     source += [extra, "    .amdgpu_metadata", "---", "amdhsa.version: [1, 2]", "amdhsa.kernels:"]
     source += [_ENTRY.format(name=n, vgprs=vgprs, private=private) for n in names]
     source += ["...", ".end_amdgpu_metadata", ""]
-    tools = Toolchain.find()
-    with tempfile.TemporaryDirectory() as folder:
-        relocatable, linked = Path(folder, "k.o"), Path(folder, "k.co")
-        flags = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={target}", "-filetype=obj", *(["-g"] if debug else [])]
-        made = tools.run("llvm-mc", *flags, "-o", str(relocatable), stdin="\n".join(source).encode())
-        assert made.returncode == 0, made.stderr.decode()
-        made = tools.run(
-            "ld.lld", "-shared", *link, "--unresolved-symbols=ignore-all", "-o", str(linked), str(relocatable)
-        )
-        assert made.returncode == 0, made.stderr.decode()
-        return linked.read_bytes()
+    return linked(
+        "\n".join(source),
+        target,
+        "An object of the tests",
+        assembler=["-g"] if debug else [],
+        linker=[*link, "--unresolved-symbols=ignore-all"],
+    )
 
 
 def loop_object() -> CodeObject:

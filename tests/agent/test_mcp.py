@@ -48,15 +48,17 @@ async def client(folder: Path) -> AsyncIterator[Client]:
 
 def test_an_agent_improves_the_gemm_leaves_in_the_middle_and_goes_on(tmp_path: Path) -> None:
     launch_folder(tmp_path)
-    asyncio.run(_first_half(tmp_path))
+    won = asyncio.run(_first_half(tmp_path))
     with Store.open(tmp_path / "run", lambda: 0.0) as store:
         finished = [a for a in store.attempts() if a.status is not Status.OPEN]
-        assert store.commits()
+        assert store.commits()[0].attempt == won
+        assert won < len(finished) <= won + 2, "what was under way may have ended before the server did"
     asyncio.run(_second_half(tmp_path, len(finished)))
     assert (tmp_path / "run" / "best.co").is_file()
 
 
-async def _first_half(folder: Path) -> None:
+async def _first_half(folder: Path) -> int:
+    """Returns the attempt that became a commit."""
     reports: list[str] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -77,6 +79,7 @@ async def _first_half(folder: Path) -> None:
         half = asyncio.create_task(one.call_tool("apply_strategy", {**arguments, "strategy": "waits"}))
         await asyncio.sleep(0.2)  # it is under way when the client goes
         half.cancel()
+        return int(data(won)["attempt"])
 
 
 async def _second_half(folder: Path, finished: int) -> None:

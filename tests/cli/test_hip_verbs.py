@@ -1,8 +1,6 @@
 """Verbs on a GPU: over the stand-in for the HIP runtime, and without one."""
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,18 +21,12 @@ TILE = ROOT / "examples" / "fp8_gemm" / "launches" / "tile.toml"
 
 @pytest.fixture
 def standin(monkeypatch):
-    """The stand-in in the environment; the path of a socket has to be short."""
-    folder = Path(tempfile.mkdtemp(prefix="hip", dir="/tmp"))
-    hip_standin.build(folder)
-    server = hip_standin.serve(folder)
-    one = hip_standin.StandIn(folder)
-    for name, value in one.environment.items():
-        monkeypatch.setenv(name, value)
-    yield one
-    server.kill()
-    server.wait()
-    server.stdout.close()
-    shutil.rmtree(folder)
+    """The stand-in in the environment."""
+    with hip_standin.running() as folder:
+        one = hip_standin.StandIn(folder)
+        for name, value in one.environment.items():
+            monkeypatch.setenv(name, value)
+        yield one
 
 
 def test_run_profile_and_verify_on_a_gpu(runs, standin, tmp_path):

@@ -1,10 +1,7 @@
 """The hip device over a stand-in for the HIP runtime that forwards launches to the simulator."""
 
 import json
-import shutil
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from asmevo.codeobject import CodeObject
 from asmevo.device import Status
 from asmevo.device.conformance import ADD_ONE, STRAY, DeviceConformance, launch_of
 from asmevo.device.hip import ChipIdentity, HipDevice, recorded_chip, same_chip
-from asmevo.device.hip.library import find_library, runtime
+from asmevo.device.hip.binding import find_library, runtime
 from asmevo.device.hip.memory import Part, runs
 from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Claim
@@ -28,19 +25,8 @@ MI300X = ChipIdentity("gfx942", 304, "AMD Instinct MI300X")
 
 @pytest.fixture(scope="module")
 def folder():
-    """A ROCM_PATH; its path is short, because that of a socket has to be."""
-    path = Path(tempfile.mkdtemp(prefix="hip", dir="/tmp"))
-    try:
-        hip_standin.build(path)
-        server = hip_standin.serve(path)
-        try:
-            yield path
-        finally:
-            server.kill()
-            server.wait()
-            server.stdout.close()
-    finally:
-        shutil.rmtree(path)
+    with hip_standin.running() as path:
+        yield path
 
 
 @pytest.fixture
@@ -166,6 +152,13 @@ def test_gpus_that_stop_answering_are_left_for_others_of_their_kind(standin, mon
         assert run(device)[0].status is Status.CRASH
         with pytest.raises(EnvironmentError_, match=r"GPU 2 is another chip .*80 compute units.* cannot be mixed"):
             run(device)
+
+
+def test_a_gpu_without_memory_is_left_for_another(standin, monkeypatch):
+    monkeypatch.setenv("STANDIN_GPUS", "304,304")
+    standin.inject("hipMalloc@0 2")
+    with HipDevice((0, 1)) as device:
+        assert works(device) and device.unhealthy == (0,)
 
 
 def test_when_no_gpu_answers_a_sentence_says_so(standin):

@@ -52,6 +52,19 @@ def test_what_cannot_be_forked(run: Path, tmp_path: Path) -> None:
         fork(run, 3, run)
 
 
+def test_a_fork_is_whole_or_absent(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "event", full)
+        with pytest.raises(OSError, match="no space"):
+            fork(run, 3, tmp_path / "fork")
+    assert not (tmp_path / "fork").exists()
+    fork(run, 3, tmp_path / "fork")
+    assert [path.name for path in tmp_path.iterdir() if "fork" in path.name] == ["fork"]
+
+
 def verified(folder: Path) -> tuple[int, str]:
     """What drawing a run again finds."""
     gate = FakeGate(K0.read_bytes())

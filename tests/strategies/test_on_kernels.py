@@ -22,6 +22,10 @@ from asmevo.verdict import UsageError, Verdict
 HOT = {"fp8_gemm": (6, 5, 12), "fmoe_stage1": (2, 1, 13)}
 """Loop, what leads to it, and what follows."""
 EACH = 3
+LEFT_TO_PROOF = {"rename"}
+"""Strategies that may name other registers in an access, which the proof stage decides."""
+NOTHING_TO_DO = {("fmoe_stage1", "rename")}
+"""No register is free in its blocks."""
 
 
 @cache
@@ -42,15 +46,15 @@ def test_proposals_are_legal(kernel: str, name: str, request: pytest.FixtureRequ
             candidate = apply_all(program, proposal.edits)
             assert candidate.lines != program.lines
             check = static.check(candidate)
-            wanted = (Verdict.TESTED, Verdict.UNKNOWN) if name == "rename" else (Verdict.TESTED,)  # needs a proof
-            assert check.verdict in wanted, (proposal.note, check.findings)
+            is_open = name in LEFT_TO_PROOF and bool(check.facts["unmatched_blocks"])
+            assert check.verdict is (Verdict.UNKNOWN if is_open else Verdict.TESTED), (proposal.note, check.findings)
             data = rebuild(candidate)
             assert check_rebuild(candidate, data).verdict is Verdict.TESTED
             again = [from_json(json.loads(json.dumps(edit.to_json()))) for edit in proposal.edits]
             assert apply_all(program, again).lines == candidate.lines
             first, last = proposal.window
             assert program.block_of[first] == program.block_of[last] == block
-    assert seen or (kernel, name) == ("fmoe_stage1", "rename"), "no register of its loop is free"
+    assert bool(seen) is ((kernel, name) not in NOTHING_TO_DO)
 
 
 def test_nothing_is_proposed_where_there_is_nothing() -> None:

@@ -43,7 +43,7 @@ def test_the_time_of_all_simds_is_shared_out_completely(
     e = timed(loop([*body, "s_waitcnt vmcnt(0) lgkmcnt(0)"]), trips, waves=waves, workgroups=workgroups)
     assert e.lines.cycles.sum() + e.tail_cycles == pytest.approx(e.cycles)
     assert sum(e.heat().values()) <= 1 + 1e-9
-    assert e.cycles >= e.bounds.value * 0.99
+    assert e.cycles >= e.bounds.value * 0.999
     assert (e.lines.idle >= 0).all() and (e.lines.stall >= 0).all()
     json.dumps(e.to_json())
 

@@ -7,12 +7,20 @@ from typing import Annotated
 
 from typer import Option
 
-from asmevo.cli.output import emit_summary
-from asmevo.cli.parameters import Budget, Json, JsonLines, Quiet, RunFolder, Seconds, Workers, cores
-from asmevo.cli.progress import watching
-from asmevo.device import simulator
+from asmevo.cli.parameters import (
+    DEVICE,
+    Budget,
+    DeviceName,
+    Gpus,
+    Json,
+    JsonLines,
+    Quiet,
+    RunFolder,
+    Seconds,
+    Workers,
+)
+from asmevo.cli.resume import resume
 from asmevo.search import fork as make
-from asmevo.search import resume, run_settings
 
 
 def fork(
@@ -23,6 +31,8 @@ def fork(
     budget: Budget = None,
     seconds: Seconds = None,
     workers: Workers = None,
+    device: DeviceName = DEVICE,
+    gpu: Gpus = None,
     quiet: Quiet = False,
     json_lines: JsonLines = False,
     json: Json = False,
@@ -34,7 +44,4 @@ def fork(
     """
     folder = out or run.with_name(f"{run.name}-{at}")
     make(run, at, folder, seed)
-    chip, settings = run_settings(folder, budget, seconds)
-    with simulator(chip) as device, watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress:
-        summary = resume(folder, device, settings, progress=progress, workers=cores(workers))
-    return emit_summary(summary, json or json_lines)
+    return resume(folder, budget, seconds, workers, device, gpu, quiet, json_lines, json)

@@ -21,6 +21,7 @@ from asmevo.prove import BlockProof
 from asmevo.verdict import Check, Finding, InputError, Severity, UnsupportedError, Verdict
 
 NAME = "influence"
+_SPOILT = "0x5a5a5a5a"
 _TOGETHER = 4
 """Results of more registers than these are spoilt all at once, as are those of matrix instructions."""
 
@@ -118,7 +119,7 @@ def _overwritten(unit: int) -> str:
     name = unit_name(unit)
     if unit >= AGPR_BASE:
         return f"v_accvgpr_write_b32 {name}, -4.0"
-    return f"v_xor_b32_e32 {name}, 0x5a5a5a5a, {name}" if unit >= VGPR_BASE else f"s_mov_b32 {name}, 0x5a5a5a5a"
+    return f"v_xor_b32_e32 {name}, {_SPOILT}, {name}" if unit >= VGPR_BASE else f"s_mov_b32 {name}, {_SPOILT}"
 
 
 def _differs(module: Module, known: LaunchBaseline, device: Device) -> bool:

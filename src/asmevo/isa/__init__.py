@@ -5,6 +5,7 @@ from asmevo.isa.assembler import assemble
 from asmevo.isa.decoder import Decoded, Decoder
 from asmevo.isa.effects import Effects, bind, effects
 from asmevo.isa.instruction import Instruction, parse_instruction
+from asmevo.isa.link import linked
 from asmevo.isa.llvm import Toolchain
 from asmevo.isa.operands import Imm, Off, Operand, Reg, Word, parse_operand
 from asmevo.isa.registers import RegSet, names, span, unit_name, units
@@ -53,6 +54,7 @@ __all__ = [
     "assemble",
     "bind",
     "effects",
+    "linked",
     "names",
     "parse_instruction",
     "parse_operand",

@@ -71,7 +71,7 @@ def bounds_of(code: Code, count: Counts, view: MemoryView) -> Bounds:
         mfma=clocks("matrix") / SIMDS,
         lds=clocks("lds_port") / 2,
         l1=clocks("path"),
-        memory=float((issues * column["bytes"])[column["category"] == MEMORY].sum()) / view.bytes_per_clk,
+        memory=float((issues * column["bytes"])[column["category"] == MEMORY].sum()) * view.cost_256 / 256,
     )
 
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from asmevo.device.contract import Ability, Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
 from asmevo.device.hip.bench import HipBench
+from asmevo.device.hip.binding import HipError, Runtime, device_count, runtime
 from asmevo.device.hip.clocks import Clocks
 from asmevo.device.hip.events import Stopwatch
 from asmevo.device.hip.faults import outcome_of
 from asmevo.device.hip.identity import ChipIdentity, identity_of
 from asmevo.device.hip.launching import Modules, arguments, start
-from asmevo.device.hip.library import HipError, Runtime, device_count, runtime
 from asmevo.device.hip.memory import GpuMemory
 from asmevo.device.measure import Cache, LeastTime, MeasuredComparison, Sample, Spending, compare, control
 from asmevo.device.worker import serve_device

@@ -11,12 +11,12 @@ from types import TracebackType
 from typing import Self
 
 from asmevo.device.contract import Module
+from asmevo.device.hip.binding import Runtime
 from asmevo.device.hip.clocks import Clocks
 from asmevo.device.hip.events import Stopwatch
 from asmevo.device.hip.flush import LAST_CACHE, Flush
 from asmevo.device.hip.identity import ChipIdentity
 from asmevo.device.hip.launching import Loaded, arguments, load, start, unload
-from asmevo.device.hip.library import Runtime
 from asmevo.device.hip.memory import GpuMemory, Span
 from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Cache, Sample

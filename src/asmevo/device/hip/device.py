@@ -125,7 +125,13 @@ class HipDevice(IsolatedDevice):
             try:
                 self._request(self._probe_seconds, "forget", [])  # the process is there, whatever the GPU does
                 facts = self._request(self._probe_seconds, "describe")
+            except EnvironmentError_:  # it computes wrongly; without a runtime, the last one says so
+                if len(self._health.left) == 1:
+                    raise
+                facts = None
             except Lost:
+                facts = None
+            if facts is None or isinstance(facts, Outcome):  # an outcome: it has no memory left, or faults
                 self._health.give_up()
                 self._move()
                 continue

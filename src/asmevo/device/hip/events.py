@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from asmevo.device.hip.library import Runtime
+from asmevo.device.hip.binding import Runtime
 
 
 @dataclass(frozen=True, slots=True)

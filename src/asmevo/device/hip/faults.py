@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from asmevo.device.contract import Outcome, Status
-from asmevo.device.hip.library import HipError
+from asmevo.device.hip.binding import HipError
 from asmevo.verdict import Finding
 
 OUT_OF_MEMORY = 2

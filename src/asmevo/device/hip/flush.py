@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
+from asmevo.device.hip.binding import Runtime
 from asmevo.device.hip.identity import ChipIdentity
 from asmevo.device.hip.launching import Loaded, load, start, unload
-from asmevo.device.hip.library import Runtime
 from asmevo.device.hip.memory import GpuMemory, Span
-from asmevo.isa import Toolchain
-from asmevo.isa.llvm import TRIPLE, cpu_flags
+from asmevo.isa import linked
+from asmevo.isa.llvm import TRIPLE
 from asmevo.launch import Launch
-from asmevo.verdict import EnvironmentError_
 
 LAST_CACHE = 256 << 20
 """Bytes of the memory-side cache of MI300 parts, the largest that any of the handled chips has (AMD CDNA3 white
@@ -59,18 +56,7 @@ def sweep_object(target: str) -> bytes:
     """An object whose only kernel walks through more code than the instruction cache holds."""
     more = "" if target in _NO_ACCUMULATORS else "        .amdhsa_accum_offset 8\n"
     source = _SOURCE.format(triple=TRIPLE, target=target, name=SWEEP, count=_CODE // 4, more=more)
-    tools = Toolchain.find()
-    with tempfile.TemporaryDirectory() as folder:
-        part, whole = str(Path(folder, "sweep.o")), str(Path(folder, "sweep.co"))
-        flags = (f"-triple={TRIPLE}", *cpu_flags(target), "-filetype=obj")
-        made = tools.run("llvm-mc", *flags, "-o", part, stdin=source.encode())
-        linked = tools.run("ld.lld", "-shared", "-o", whole, part) if made.returncode == 0 else made
-        if linked.returncode:
-            raise EnvironmentError_(
-                f"The kernel that empties instruction caches cannot be made for {target} "
-                f"({linked.stderr.decode(errors='replace').strip()}); check the installation of LLVM."
-            )
-        return Path(whole).read_bytes()
+    return linked(source, target, "The kernel that empties instruction caches")
 
 
 @dataclass(frozen=True, slots=True)

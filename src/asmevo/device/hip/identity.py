@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self, cast
 
-from asmevo.device.hip.library import Runtime
+from asmevo.device.hip.binding import Runtime
 from asmevo.launch.table import Table
 from asmevo.timing import chips
 from asmevo.verdict import EnvironmentError_, UsageError

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from asmevo.codeobject import CodeObject, Kernel
 from asmevo.device.contract import Module
+from asmevo.device.hip.binding import HipError, Runtime
 from asmevo.device.hip.faults import WRONG_OBJECT
-from asmevo.device.hip.library import HipError, Runtime
 from asmevo.launch import Launch, MemoryImage, pointer_offsets
 from asmevo.verdict import UnsupportedError
 

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from asmevo.device.hip.binding import HipError, Runtime
 from asmevo.device.hip.faults import OUT_OF_MEMORY
-from asmevo.device.hip.library import HipError, Runtime
 from asmevo.launch import MemoryImage
 from asmevo.verdict import UnsupportedError
 

@@ -55,7 +55,7 @@ class Runtime:
     """The loaded runtime. `call` is the only way to it."""
 
     path: Path
-    library: ctypes.CDLL
+    functions: ctypes.CDLL
 
     @property
     def version(self) -> str:
@@ -67,21 +67,21 @@ class Runtime:
 
     def has(self, function: str) -> bool:
         """Whether this version has the function."""
-        return hasattr(self.library, function)
+        return hasattr(self.functions, function)
 
     def call(self, function: str, *arguments: Any) -> None:
         """Call a function that answers with a `hipError_t`. Raises `HipError` when that is not success."""
         self._call(function, arguments)
 
     def _call(self, function: str, arguments: tuple[Any, ...]) -> None:
-        target: Callable[..., int] = getattr(self.library, function)
+        target: Callable[..., int] = getattr(self.functions, function)
         code = target(*arguments)
         if code:
             raise HipError(function, code, self.name_of(code))
 
     def name_of(self, code: int) -> str:
         """The runtime's name of an error."""
-        naming = self.library.hipGetErrorName
+        naming = self.functions.hipGetErrorName
         naming.restype = ctypes.c_char_p
         return (naming(code) or b"an unknown error").decode(errors="replace")
 
