@@ -285,6 +285,12 @@ class TestCheck:
                 f"byte {at - home.offset} of {section}"
             )
 
+    @pytest.mark.parametrize("behind", [b"\0", b"\1", bytes(4096)])
+    def test_bytes_behind_the_end(self, edited, behind):
+        program, data = edited
+        check = check_rebuild(program, data + behind)
+        assert (check.verdict, check.findings[-1].rule) == (Verdict.REFUTED, "rebuild.gap")
+
     @pytest.mark.parametrize("field", ["sh_addr", "sh_offset", "sh_size", "p_offset", "p_vaddr", "p_filesz", "e_flags"])
     def test_header_fields(self, edited, field):
         program, data = edited

@@ -40,6 +40,8 @@ def header_findings(
         wanted = plan.section(section)
         if found != wanted and not (describes_code(section) and found == replace(wanted, size=0)):
             yield Finding("rebuild.section", f"The section header of {section.name} is not where its contents went.")
+    if len(new.data) != plan.offset(len(old.data)):
+        yield Finding("rebuild.gap", f"The file has {len(new.data)} bytes, not {plan.offset(len(old.data))}.")
     yield from _between(old, new)
 
 
