@@ -14,8 +14,19 @@ CASES = {
     "causal": {"batch": 1, "heads": 2, "queries": 3, "keys": 5, "causal": True},
     "shared keys": {"batch": 2, "heads": 4, "kv_heads": 2, "queries": 3, "keys": 4},
     "group": {"batch": 3, "heads": 2, "queries": 5, "keys": 7, "group": True, "causal": True, "seed": 4},
+    "two tiles of keys": {"batch": 1, "heads": 1, "queries": 2, "keys": 41, "causal": True},
+    "truncated": {"batch": 1, "heads": 1, "queries": 3, "keys": 70, "rounding": "rtz"},
+    "ties away": {"batch": 1, "heads": 1, "queries": 3, "keys": 70, "rounding": "rtna"},
     "narrow values": {"batch": 1, "heads": 1, "queries": 2, "keys": 3, "head": "192x128"},
 }
+
+
+def rounded(value: float, rounding: str) -> float:
+    """A positive number with the eight significant bits of bf16."""
+    fraction, exponent = math.frexp(float(np.float32(value)))
+    scaled = fraction * 256
+    whole = {"rtne": round(scaled), "rtna": math.floor(scaled + 0.5), "rtz": math.floor(scaled)}[rounding]
+    return math.ldexp(whole, exponent - 8)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -32,9 +43,14 @@ def test_attention_by_a_loop(case):
                 source = head * recipe.kv_count // recipe.heads
                 scale = float(np.float32(q.shape[2] ** -0.5))
                 seen = [j for j in range(keys) if not recipe.causal or j <= i + keys - queries]
-                terms = [math.exp(scale * float(q[row, head] @ k[first_key + j, source])) for j in seen]
+                scores = [scale * float(q[row, head] @ k[first_key + j, source]) for j in seen]
+                terms = [math.exp(score) for score in scores]
                 total = math.fsum(terms)
-                got = sum(t * v[first_key + j, source] for t, j in zip(terms, seen, strict=True)) / total
+                got = np.zeros(v.shape[2])
+                for score, j in zip(scores, seen, strict=True):
+                    largest = max(other for other, at in zip(scores, seen, strict=True) if at // 32 <= j // 32)
+                    weight = rounded(math.exp(score - largest), recipe.rounding) * math.exp(largest)
+                    got += weight * v[first_key + j, source] / total
                 assert np.allclose(got, o.values[row, head], rtol=1e-9, atol=1e-12)
                 logarithm = lse.values[head, row] if recipe.group else lse.values[number, head, i]
                 assert math.isclose(math.log(total), logarithm, rel_tol=1e-9, abs_tol=1e-12)

@@ -158,6 +158,13 @@ def truncate_bf16(values: Array) -> NDArray[np.uint16]:
         return (np.asarray(values, np.float64).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
 
+def half_up_bf16(values: Array) -> NDArray[np.uint16]:
+    """bf16 of values as float32 by adding half a unit in the last place and truncating: nearest, ties away from 0."""
+    with np.errstate(over="ignore"):
+        bits = np.asarray(values, np.float64).astype(np.float32).view(np.uint32)
+    return ((bits + np.uint32(0x8000)) >> 16).astype(np.uint16)
+
+
 def ulp_bf16(values: Array) -> NDArray[np.float64]:
     """Spacing of bf16 numbers at the magnitude of each value, at least the smallest normal spacing."""
     return format_of("bf16").ulp(values)

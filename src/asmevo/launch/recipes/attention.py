@@ -6,7 +6,7 @@ ROCm/aiter, `fmha_fwd_v3`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -14,19 +14,31 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from asmevo.launch.formats import Array, decode_bf16, encode_bf16
+from asmevo.launch.formats import Array, decode_bf16, encode_bf16, half_up_bf16, truncate_bf16
 from asmevo.launch.recipes.agreement import Bounds, Expectation
 from asmevo.launch.recipes.base import Argument, Recipe, slots
 from asmevo.launch.values import Buffer, Launch
 from asmevo.verdict import InputError
 
 HEAD_DIMS = {"128": (128, 128), "192x128": (192, 128)}
+KEY_TILE = 32
+"""Keys whose probabilities are rounded against the same running maximum, read off the kernels' results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """How float32 becomes bf16 in a kernel, twice: the probabilities, then O."""
+
+    bits: Callable[[Array], NDArray[np.uint16]]
+    bounds: Bounds
+    """Of O against the exact product of the rounded probabilities with V."""
+
+
 ROUNDINGS = {
-    "rtne": Bounds(most_off=1e-3, mean_relative=2.5e-3),
-    "rtna": Bounds(most_off=1e-3, mean_relative=2.5e-3),
-    "rtz": Bounds(most_off=1e-2, mean_relative=5.7e-3),
+    "rtne": Rounding(encode_bf16, Bounds(most_off=1e-3, mean_relative=2e-3)),
+    "rtna": Rounding(half_up_bf16, Bounds(most_off=1e-3, mean_relative=2e-3)),
+    "rtz": Rounding(truncate_bf16, Bounds(most_off=1e-2, mean_relative=5e-3)),
 }
-"""How probabilities and O become bf16, and what that leaves of O. Each truncation takes off 2.8e-3 on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +186,7 @@ class AttentionForward(Recipe):
                 result[sequence.queries, head], logarithms[head, sequence.queries] = o, lse
         if not self.group:
             logarithms = logarithms.reshape(self.heads, self.batch, self.queries).transpose(1, 0, 2)
-        bounds = ROUNDINGS[self.rounding]
+        bounds = ROUNDINGS[self.rounding].bounds
         wording = f"mean relative error {bounds.mean_relative}"
         return (
             Expectation("o", result, bounds=bounds, wording=wording),
@@ -189,7 +201,26 @@ class AttentionForward(Recipe):
         if self.causal:
             i, j = np.indices(scores.shape)
             scores[j > i + len(k) - len(q)] = -np.inf
-        largest = scores.max(axis=1, keepdims=True)
-        weights = np.exp(scores - largest)
-        total = weights.sum(axis=1, keepdims=True)
-        return weights @ v / total, (largest + np.log(total))[:, 0]
+        return _online(scores, v, ROUNDINGS[self.rounding].bits)
+
+
+def _online(
+    scores: NDArray[np.float64], v: NDArray[np.float64], bits: Callable[[Array], NDArray[np.uint16]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Softmax of scores times V, a tile of keys after the other: O, and the logarithms of the rows' sums.
+
+    The probabilities that meet V are bf16, those that are summed are not. The maximum that they are taken against is
+    that of the tiles so far.
+    """
+    rows = len(scores)
+    largest, total = np.full((rows, 1), -np.inf), np.zeros((rows, 1))
+    result = np.zeros((rows, v.shape[1]))
+    for first in range(0, len(v), KEY_TILE):
+        tile = scores[:, first : first + KEY_TILE]
+        reached = np.maximum(largest, tile.max(axis=1, keepdims=True))
+        against = np.where(np.isneginf(reached), 0.0, reached)
+        weights, kept = np.exp(tile - against), np.exp(largest - against)
+        rounded = decode_bf16(bits(weights)).astype(np.float64)
+        result = result * kept + rounded @ v[first : first + KEY_TILE]
+        total, largest = total * kept + weights.sum(axis=1, keepdims=True), reached
+    return result / total, (largest + np.log(total))[:, 0]
