@@ -37,6 +37,11 @@ class Misbehaving(Device):
                 return 1 // 0
             case "hang":
                 time.sleep(3600)
+            case "spin":
+                while True:
+                    pass
+            case "slow":
+                time.sleep(1.0)
             case "memory":
                 raise MemoryError
             case "hog":

@@ -82,6 +82,21 @@ def test_a_hang_is_ended(device):
     assert run(device, "fine")[0].done
 
 
+def test_a_loop_is_ended_by_its_cpu_time(device):
+    run(device, "fine")
+    outcome, _ = run(device, "spin", limits=RunLimits(1000, 0.5))
+    assert outcome.status is Status.TIMEOUT and "0.5 seconds" in outcome.fault.message
+
+
+def test_a_process_that_gets_no_core_is_waited_for(device):
+    """An answer after twice the limit in wall time, of which the process used none."""
+    run(device, "fine")
+    assert run(device, "slow", limits=RunLimits(1000, 0.5))[0].done
+    with IsolatedDevice("misbehaving_devices:serve", memory=8 << 30, patience=1.0) as on_wall_time:
+        run(on_wall_time, "fine")
+        assert run(on_wall_time, "slow", limits=RunLimits(1000, 0.5))[0].status is Status.TIMEOUT
+
+
 @pytest.mark.parametrize("target", ["serve_garbage", "serve_wrong_form"])
 def test_answers_that_make_no_sense(target):
     with IsolatedDevice(f"misbehaving_devices:{target}") as device, pytest.raises(UnsupportedError, match="answer"):

@@ -60,7 +60,8 @@ class RunLimits:
 
     instructions_per_wave: int = 20_000_000
     seconds: float = 60.0
-    """Wall time until an answer; enforced where the device is another process."""
+    """Time until an answer, enforced where the device is another process: wall time on a GPU, the process's CPU time on
+    the simulator."""
     turn: int | None = None
     """Instructions after which a wave lets the others go on, about as on a compute unit; None lets each go as far as it
     can. Correct code computes the same. A device that cannot choose ignores it."""

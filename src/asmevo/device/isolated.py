@@ -19,7 +19,9 @@ SIMULATED = "asmevo.device.simulated:serve"
 MEMORY = 16 << 30
 """Address space of a worker in bytes. Images count, and so does what LLVM reserves without using it."""
 START_SECONDS = 60.0
-"""Extra wall time for the first answer of a new process: imports, and compiling its helpers."""
+"""Extra time for the first answer of a new process: imports, and compiling its helpers."""
+PATIENCE = 5.0
+"""Wall time of a device that computes on the host, over its limit in CPU time: other programs may hold the cores."""
 
 
 class IsolatedDevice(Device):
@@ -27,11 +29,11 @@ class IsolatedDevice(Device):
 
     The worker stays alive between runs, with its compiled code, and is replaced after it was lost. Images are shared
     memory: nothing is copied. A worker that fails `load` or `time` raises `UnsupportedError`, so that a caller takes it
-    as missing evidence.
+    as missing evidence. `patience` is that of its `Worker`.
     """
 
-    def __init__(self, target: str = SIMULATED, memory: int = MEMORY) -> None:
-        self._worker = Worker(target, memory)
+    def __init__(self, target: str = SIMULATED, memory: int = MEMORY, patience: float = PATIENCE) -> None:
+        self._worker = Worker(target, memory, patience)
         self._tokens: weakref.WeakKeyDictionary[MemoryImage, int] = weakref.WeakKeyDictionary()
         self._known: set[int] = set()
         self._gone: list[int] = []

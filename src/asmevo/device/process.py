@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -38,11 +39,13 @@ class Worker:
     """One child process, started when first needed and again after it was lost.
 
     `target` is `module:function`; the function gets the child's end of the connection and serves until it closes.
-    `memory` limits the child's address space in bytes, 0 for none.
+    `memory` limits the child's address space in bytes, 0 for none. An answer is awaited for a number of seconds of wall
+    time; with `patience` above 1 they are the child's own CPU seconds, since other programs may hold the cores, and
+    wall time may be `patience` times as long.
     """
 
-    def __init__(self, target: str, memory: int = 0) -> None:
-        self._target, self._memory = target, memory
+    def __init__(self, target: str, memory: int = 0, patience: float = 1.0) -> None:
+        self._target, self._memory, self._patience = target, memory, patience
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this value
@@ -110,7 +113,7 @@ class Worker:
         if connection is None:
             raise self._lost("crash", "The worker process was ended.")
         try:
-            if not connection.poll(seconds):
+            if not self._answers(connection, seconds):
                 raise self._lost("timeout", f"There was no answer within {seconds:g} seconds.")
             return pickle.loads(connection.recv_bytes())
         except (EOFError, ConnectionError) as error:
@@ -125,6 +128,27 @@ class Worker:
             TypeError,
         ) as error:
             raise self._lost("garbage", f"The worker's answer cannot be read ({type(error).__name__}).") from error
+
+    def _answers(self, connection: Connection, seconds: float) -> bool:
+        """Whether an answer comes in time."""
+        if self._patience <= 1:
+            return connection.poll(seconds)
+        spent, wall = self._cpu_seconds(), time.monotonic()
+        while True:
+            left = seconds - (self._cpu_seconds() - spent)
+            allowed = seconds * self._patience - (time.monotonic() - wall)
+            if left <= 0 or allowed <= 0:
+                return connection.poll(0)
+            if connection.poll(min(left, allowed)):
+                return True
+
+    def _cpu_seconds(self) -> float:
+        """CPU time of the child so far; 0 when it is gone, which its connection tells."""
+        try:
+            fields = Path(f"/proc/{self._process.pid if self._process else 0}/stat").read_text().rpartition(")")[2]
+        except OSError:
+            return 0.0
+        return sum(int(ticks) for ticks in fields.split()[11:13]) / os.sysconf("SC_CLK_TCK")
 
     def lost(self, how: str, message: str) -> Lost:
         """End the child because of what it answered."""

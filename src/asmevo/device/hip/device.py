@@ -53,7 +53,8 @@ class HipDevice(IsolatedDevice):
         self._chip: ChipIdentity | None = None
         self._confirmations = 0
         self._doubtful = True
-        super().__init__(f"{TARGET}:{self._health.left[0]}", memory=0)  # the runtime reserves all of the address space
+        # The runtime reserves all of the address space, and a GPU's time is wall time.
+        super().__init__(f"{TARGET}:{self._health.left[0]}", memory=0, patience=1.0)
 
     @property
     def chip(self) -> ChipIdentity:
