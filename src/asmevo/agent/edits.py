@@ -35,8 +35,7 @@ def parse_edits(items: Sequence[Mapping[str, Any]]) -> tuple[Edit, ...]:
 def applied(program: Program, view: View, edits: Sequence[Edit]) -> Program:
     """The program after edits of one window.
 
-    Raises `UsageError` for an edit that does not apply, and for one that changes a line outside of the window. What the
-    kernel asks for (`resources`) belongs to no window.
+    Raises `UsageError` for an edit that does not apply, and what `require_inside` raises.
     """
     edited = program
     for number, edit in enumerate(edits, 1):
@@ -44,11 +43,17 @@ def applied(program: Program, view: View, edits: Sequence[Edit]) -> Program:
             edited = apply_all(edited, [edit])
         except InputError as error:
             raise UsageError(f"Edit {number} ({edit.kind}) does not apply: {error}") from error
-    if outside := next(changed_outside(program, edited, view), None):
+    require_inside(program, edited, view)
+    return edited
+
+
+def require_inside(before: Program, after: Program, view: View) -> None:
+    """Raises `UsageError` for a change of a line outside of the window. What the kernel asks for (`resources`) belongs
+    to no window."""
+    if outside := next(changed_outside(before, after, view), None):
         raise UsageError(
             f"{outside}, which is outside of the window {view.id}; edit inside it, or name another window."
         )
-    return edited
 
 
 def changed_outside(before: Program, after: Program, view: View) -> Iterator[str]:

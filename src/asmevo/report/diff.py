@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import compress, count
+from operator import is_not
 
 from asmevo.program import Line, Program
 
@@ -31,8 +33,8 @@ def diff(before: Program, after: Program, context: int = 2) -> str:
 
 def _common(one: Sequence[Line], other: Sequence[Line]) -> int:
     """How many lines two programs begin with alike; untouched lines are shared, so this is quick."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a is not b and _key(a) != _key(b)), min(len(one), len(other)))
+    others = compress(count(), map(is_not, one, other))
+    return next((n for n in others if _key(one[n]) != _key(other[n])), min(len(one), len(other)))
 
 
 def _head(program: Program, position: int) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 
-from asmevo.isa import Instruction, MatrixRow, MemoryRow, Space, effects
+from asmevo.isa import Effects, Instruction, MatrixRow, MemoryRow, Space, effects
 from asmevo.isa.limits import has_limits, limits_of
 from asmevo.program import Line, Program
 from asmevo.verdict import UnsupportedError
@@ -22,61 +23,54 @@ def behaviour(program: Program, heat: Mapping[int, float]) -> dict[str, int]:
     share of matrix instructions in that block, in sixteenths. `code_size`: reachable instructions against K0, in
     sixty-fourths.
     """
-    lines = _hottest(program, heat)
-    known = [line.instruction for line in lines]
-    matrix = sum(_is(MatrixRow, i) for i in known)
+    known = [_effects(line.instruction) for line in _hottest(program, heat)]
+    matrix = sum(one is not None and isinstance(one.row, MatrixRow) for one in known)
     target = program.source.target
     waves = (
         limits_of(target).waves_by_registers(program.kernel.descriptor.vgpr_alloc)
         if has_limits(target)
         else _WAVES_WITHOUT_LIMITS
     )
+    reachable = sum(block.last - block.first for block in program.blocks)
     return {
         "occupancy": waves,
         "load_distance": _log(_load_distance(known)),
         "mfma_density": 16 * matrix // max(1, len(known)),
-        "code_size": round(64 * len(program.block_of) / max(1, len(program.source.text_bytes) // 4)),
+        "code_size": round(64 * reachable / max(1, len(program.source.text_bytes) // 4)),
     }
 
 
 def _hottest(program: Program, heat: Mapping[int, float]) -> Sequence[Line]:
-    shares: dict[int, float] = {}
-    for line_id, share in heat.items():
-        block = program.block_of.get(line_id)
-        if block is not None:
-            shares[block] = shares.get(block, 0.0) + share
-    if not shares:
+    """The lines of the block with the largest share; none where no block has one. Runs for every candidate, so it
+    looks up no line by itself."""
+    shares = list(map(heat.get, program.position, repeat(0.0)))  # in the order of the lines
+    spent = [sum(shares[block.first : block.last]) for block in program.blocks]
+    if not any(spent):
         return ()
-    block = program.blocks[max(sorted(shares), key=shares.__getitem__)]
+    block = program.blocks[spent.index(max(spent))]
     return program.lines[block.first : block.last]
 
 
-def _load_distance(instructions: Sequence[Instruction]) -> float:
+def _load_distance(known: Sequence[Effects | None]) -> float:
     """Mean over global loads; a load that nobody reads before the block ends counts to its end."""
+    reads = [0 if one is None else one.reads for one in known]
     distances: list[int] = []
-    for at, instruction in enumerate(instructions):
-        row = _row(instruction)
-        if not isinstance(row, MemoryRow) or row.kind != "load" or row.space in (Space.LDS, Space.SCALAR):
+    for at, one in enumerate(known):
+        if one is None or not isinstance(row := one.row, MemoryRow) or row.kind != "load":
             continue
-        made = effects(instruction).writes
-        readers = (
-            n
-            for n, other in enumerate(instructions[at + 1 :], 1)
-            if _row(other) is not None and effects(other).reads & made
-        )
-        distances.append(next(readers, len(instructions) - at))
+        if row.space in (Space.LDS, Space.SCALAR):
+            continue
+        readers = (n for n in range(at + 1, len(known)) if reads[n] & one.writes)
+        distances.append(next(readers, len(known)) - at)
     return sum(distances) / len(distances) if distances else 0.0
 
 
-def _row(instruction: Instruction) -> object | None:
+def _effects(instruction: Instruction) -> Effects | None:
+    """None for an opcode without a row."""
     try:
-        return effects(instruction).row
+        return effects(instruction)
     except UnsupportedError:
         return None
-
-
-def _is(kind: type, instruction: Instruction) -> bool:
-    return isinstance(_row(instruction), kind)
 
 
 def _log(distance: float) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from asmevo.edit import Edit, apply_all
 from asmevo.program import Program, rebuild
+from asmevo.search.flow import keep_blocks
 from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, Finding, Verdict
 
 
@@ -28,6 +29,7 @@ def build(program: Program, edits: Sequence[Edit]) -> Built:
     """Apply and rebuild. What a candidate does wrong is in the result; `EnvironmentError_` passes through."""
     try:
         edited = apply_all(program, edits)
+        keep_blocks(program, edited)
         return Built(edited, rebuild(edited))
     except EnvironmentError_:
         raise

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from asmevo.agent.answer import Answer, Kind
-from asmevo.agent.edits import applied, edits_of_text, parse_edits
+from asmevo.agent.edits import applied, edits_of_text, parse_edits, require_inside
 from asmevo.agent.proposals import Proposed
 from asmevo.agent.session import AgentSession
 from asmevo.agent.tools.examine import checked, evaluated
@@ -20,6 +20,7 @@ from asmevo.agent.windows import View, view_of
 from asmevo.edit import Edit
 from asmevo.program import Block, Program
 from asmevo.report import diff
+from asmevo.search import Built
 from asmevo.search.randomness import stream
 from asmevo.strategies import STRATEGIES, Context, Proposal
 from asmevo.verdict import UsageError
@@ -107,9 +108,12 @@ def apply_strategy(session: AgentSession, values: Strategy) -> Answer:
     for proposal in _ideas(session, values.strategy, block):
         edits = tuple(edit.to_json() for edit in proposal.edits)
         proposed = Proposed(session.base.ordinal, edits, proposal.note, block.number, proposal.window, values.strategy)
-        if proposed in session.proposals.values() or session.known(session.built(proposed).sha256):
+        if proposed in session.proposals.values():
             continue
-        return _kept(session, window, proposed, program, values.then)
+        built = session.built(proposed)
+        if session.known(built.sha256):
+            continue
+        return _kept(session, window, proposed, program, built, values.then)
     text = f"{values.strategy} has nothing new for {window.id} on attempt {session.base.ordinal}."
     return Answer(text, {"strategy": values.strategy, "window": window.id}, Kind.REPEATED)
 
@@ -132,7 +136,6 @@ def _ideas(session: AgentSession, strategy: str, block: Block) -> Iterator[Propo
 
 def _proposed(session: AgentSession, view: View, edits: tuple[Edit, ...], note: str, then: Then) -> Answer:
     program = session.program
-    applied(program, view, edits)
     first, behind = view.ends
     proposed = Proposed(
         base=session.base.ordinal,
@@ -141,12 +144,16 @@ def _proposed(session: AgentSession, view: View, edits: tuple[Edit, ...], note: 
         block=view.blocks[0].number if len(view.blocks) == 1 else int(view.id[1:]),
         window=(program.lines[first].id, program.lines[behind - 1].id),
     )
-    return _kept(session, view, proposed, program, then)
-
-
-def _kept(session: AgentSession, view: View, proposed: Proposed, program: Program, then: Then) -> Answer:
-    """Keep a proposal that builds, and go on with it as asked."""
     built = session.built(proposed)
+    if built.failure:
+        applied(program, view, edits)  # to say which of them does not apply
+    else:
+        require_inside(program, built.program, view)
+    return _kept(session, view, proposed, program, built, then)
+
+
+def _kept(session: AgentSession, view: View, proposed: Proposed, program: Program, built: Built, then: Then) -> Answer:
+    """Keep a proposal that builds, and go on with it as asked."""
     if built.failure:
         raise UsageError(f"The proposal cannot be built: {built.failure.findings[0].message}")
     number = session.propose(proposed)
