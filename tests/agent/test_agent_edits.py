@@ -12,11 +12,12 @@ from asmevo.agent.edits import applied, changed_outside, edits_of_text, parse_ed
 from asmevo.agent.windows import View, view_of
 from asmevo.edit import apply_all
 from asmevo.program import Program
+from asmevo.program.loops import find_loops
 from asmevo.verdict import UsageError
 from tests.search.fakes_search import k0_program
 
 PROGRAM = k0_program()
-LOOP = view_of(PROGRAM, "B6")
+LOOP = view_of(PROGRAM, "B6", find_loops(PROGRAM))
 FIRST, LAST = LOOP.lines(PROGRAM)[0].id, LOOP.lines(PROGRAM)[-1].id
 
 

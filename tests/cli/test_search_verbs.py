@@ -59,13 +59,25 @@ def test_the_result_verifies_against_its_certificate(runs, finished, fp8_gemm_pa
     assert runs("verify", fp8_gemm_path, *files).splitlines()[-1] in ADMITTED
 
 
-def test_show_prints_lineage_and_diff(runs, finished):
+def test_show_prints_attempts_and_lineage(runs, finished):
     text = runs("show", finished)
     assert re.search(r"commit 1 \(attempt \d, \w+\): (PROVED|TESTED), modelled ", text)
-    assert "@@ block " in text and "\n+" in text and "\n-" in text
+    assert "@@ block " not in text
+    assert re.search(r"^ +1 +0  \w+ +(PROVED|TESTED|REFUTED|UNKNOWN) ", text, re.MULTILINE), "each attempt has a row"
     assert "modelled for mi300x at 2.1 GHz" in text
     facts = json.loads(runs("show", finished, "--json"))
     assert facts["lineage"][0]["us"] < facts["k0_us"] and facts["source"] == "modelled"
+    assert [one["attempt"] for one in facts["tried"]] == list(range(1, facts["attempts"] + 1))
+
+
+def test_show_prints_one_attempt_or_the_difference_on_demand(runs, fails, finished):
+    won = json.loads(runs("show", finished, "--json"))["lineage"][0]["attempt"]
+    one, difference = runs("show", finished, "--attempt", str(won)), runs("show", finished, "--diff")
+    assert re.search(r"^verdict  (PROVED|TESTED), modelled ", one, re.MULTILINE) and "check    differential: " in one
+    for text in (one, difference):
+        assert "@@ block " in text and "\n+" in text and "\n-" in text
+    assert fails(4, "show", finished, "--attempt", "99").count("no attempt 99") == 1
+    assert "leave out --diff" in fails(2, "show", finished, "--attempt", "1", "--diff")
 
 
 def test_resume_goes_on_with_a_larger_budget(runs, finished):

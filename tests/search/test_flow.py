@@ -1,4 +1,4 @@
-"""Blocks that are taken over from the program before are those that a walk of the code finds."""
+"""What is taken over from the program before is what a walk of the code finds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from asmevo.codeobject import CodeObject
 from asmevo.edit import Delete, Edit, Insert, Replace, apply_all
 from asmevo.program import Program, recover
-from asmevo.search.flow import keep_blocks
+from asmevo.search.flow import keep_flow
 from asmevo.verdict import InputError
 from tests.search.fakes_search import K0
 
@@ -36,22 +36,23 @@ def edits(draw: st.DrawFn) -> list[Edit]:
 
 
 @given(edits())
-def test_blocks_taken_over_are_those_of_a_walk(changes: list[Edit]) -> None:
+def test_what_is_taken_over_is_what_a_walk_finds(changes: list[Edit]) -> None:
     assert PROGRAM.blocks
     try:
         after = apply_all(PROGRAM, changes)
     except InputError:
         return
-    if keep_blocks(PROGRAM, after):
-        assert after.blocks == fresh(after).blocks
+    if keep_flow(PROGRAM, after):
+        walked = fresh(after)
+        assert (after.blocks, after.jumps, after.referring) == (walked.blocks, walked.jumps, walked.referring)
 
 
 def test_an_edit_inside_a_block_needs_no_walk() -> None:
     block = max(PROGRAM.blocks, key=lambda one: one.last - one.first)
     line = PROGRAM.lines[block.first + 1].id
     after = apply_all(PROGRAM, [Insert(line, ("s_nop 0", "s_nop 1"))])
-    assert keep_blocks(PROGRAM, after)
-    assert after.blocks == fresh(after).blocks
-    assert not keep_blocks(fresh(PROGRAM), after)
-    assert not keep_blocks(PROGRAM, apply_all(PROGRAM, [Insert(line, ("s_endpgm",))]))
-    assert not keep_blocks(PROGRAM, apply_all(PROGRAM, [Insert(PROGRAM.lines[block.first].id, ("s_nop 0",))]))
+    assert keep_flow(PROGRAM, after)
+    assert (after.blocks, after.jumps) == (fresh(after).blocks, fresh(after).jumps)
+    assert not keep_flow(fresh(PROGRAM), after)
+    assert not keep_flow(PROGRAM, apply_all(PROGRAM, [Insert(line, ("s_endpgm",))]))
+    assert not keep_flow(PROGRAM, apply_all(PROGRAM, [Insert(PROGRAM.lines[block.first].id, ("s_nop 0",))]))

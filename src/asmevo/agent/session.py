@@ -18,6 +18,7 @@ from asmevo.edit import Edit, from_json
 from asmevo.gate import Gate
 from asmevo.launch import Launch
 from asmevo.program import Program
+from asmevo.program.loops import Loop, find_loops
 from asmevo.search import (
     Built,
     Certifier,
@@ -195,6 +196,11 @@ class AgentSession:
         if self._analyses is None or self._analyses[0] != self.base.ordinal:
             self._analyses = (self.base.ordinal, Analyses(self.program, self._analyst))
         return self._analyses[1]
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """Loops of the base's program."""
+        return self.analyses.remember("agent loops", lambda: find_loops(self.program))
 
     @cached_property
     def _analyst(self) -> Analyst:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from asmevo.program import Block, Line, Program
-from asmevo.program.loops import find_loops
+from asmevo.program.loops import Loop
 from asmevo.verdict import UsageError
 
 LINES = 48
@@ -60,8 +60,8 @@ class View:
         return [program.lines[at] for at in self.positions()]
 
 
-def view_of(program: Program, window: str) -> View:
-    """The window of an id. Raises `UsageError` for an id that names none."""
+def view_of(program: Program, window: str, loops: Sequence[Loop]) -> View:
+    """The window of an id; `loops` are those of the program. Raises `UsageError` for an id that names none."""
     m = _ID.fullmatch(window.strip())
     if m is None:
         raise UsageError(
@@ -71,24 +71,23 @@ def view_of(program: Program, window: str) -> View:
     number = int(m[2])
     if number >= len(program.blocks):
         raise UsageError(f"There is no block {number}; the program has blocks 0 to {len(program.blocks) - 1}.")
-    loops = {loop.header: loop for loop in find_loops(program)}
     if m[1] == "B":
-        depth = sum(number in loop.blocks for loop in loops.values())
+        depth = sum(number in loop.blocks for loop in loops)
         return View(f"B{number}", (program.blocks[number],), depth)
-    if number not in loops:
-        headers = ", ".join(f"L{header}" for header in loops) or "none"
+    found = next((loop for loop in loops if loop.header == number), None)
+    if found is None:
+        headers = ", ".join(f"L{loop.header}" for loop in loops) or "none"
         raise UsageError(f"Block {number} is no header of a loop; the loops are: {headers}.")
-    blocks = tuple(program.blocks[n] for n in sorted(loops[number].blocks))
-    return View(f"L{number}", blocks, loops[number].depth)
+    blocks = tuple(program.blocks[n] for n in sorted(found.blocks))
+    return View(f"L{number}", blocks, found.depth)
 
 
-def views(program: Program, heat: Mapping[int, float]) -> list[tuple[View, float]]:
+def views(program: Program, heat: Mapping[int, float], loops: Sequence[Loop]) -> list[tuple[View, float]]:
     """All windows with a share of the time, hottest first; of a loop of one block only the block."""
     shares = [0.0] * len(program.blocks)
     for line_id, share in heat.items():
         if (block := program.block_of.get(line_id)) is not None:
             shares[block] += share
-    loops = find_loops(program)
     found: list[tuple[View, float]] = []
     for block in program.blocks:
         if shares[block.number] > 0:

@@ -1,65 +1,60 @@
-"""The list of verbs."""
+"""The list of verbs. The module of a verb is imported when it is the one that is run: most need heavy packages."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import typer
 
-from asmevo.cli import capture
-from asmevo.cli.compare import compare
-from asmevo.cli.coverage import coverage
-from asmevo.cli.debug import debug
-from asmevo.cli.fork import fork
-from asmevo.cli.inspect import inspect
-from asmevo.cli.install import install
-from asmevo.cli.launches import launches
-from asmevo.cli.mcp import mcp
-from asmevo.cli.optimize import optimize
-from asmevo.cli.profile import profile
-from asmevo.cli.rebuild import rebuild
-from asmevo.cli.recover import recover
-from asmevo.cli.replace import replace
-from asmevo.cli.replay import replay
-from asmevo.cli.resume import resume
-from asmevo.cli.rollback import rollback
-from asmevo.cli.run import run
-from asmevo.cli.show import show
-from asmevo.cli.status import status
-from asmevo.cli.strength import strength
-from asmevo.cli.transfer import transfer
-from asmevo.cli.verify import verify
-
-app = typer.Typer(
-    name="asmevo",
-    help="Makes AMD GPU kernels that are already compiled faster. Correctness admits an edit, speed only ranks it.",
-    epilog="Exit codes: 0 done (verify: PROVED or TESTED), 1 REFUTED, 2 usage, 3 UNKNOWN, "
-    "4 input cannot be handled, 5 environment, 130 interrupted.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+VERBS = (
+    "inspect",
+    "replace",
+    "coverage",
+    "recover",
+    "rebuild",
+    "launches",
+    "run",
+    "debug",
+    "compare",
+    "profile",
+    "verify",
+    "strength",
+    "optimize",
+    "resume",
+    "fork",
+    "replay",
+    "transfer",
+    "show",
+    "install",
+    "status",
+    "rollback",
+    "mcp",
+    "capture",
 )
-for verb in (
-    inspect,
-    replace,
-    coverage,
-    recover,
-    rebuild,
-    launches,
-    run,
-    debug,
-    compare,
-    profile,
-    verify,
-    strength,
-    optimize,
-    resume,
-    fork,
-    replay,
-    transfer,
-    show,
-    install,
-    status,
-    rollback,
-    mcp,
-):
-    app.command()(verb)
-app.add_typer(capture.app, name="capture")
+"""In the order of the help. Each is the function of that name in the module of that name; `capture` has verbs of its
+own in an `app`."""
+
+
+def app_for(verb: str) -> typer.Typer:
+    """The application that a command line which begins with `verb` needs: that verb alone, or all where it is none."""
+    app = typer.Typer(
+        name="asmevo",
+        help="Makes AMD GPU kernels that are already compiled faster. Correctness admits an edit, speed only ranks it.",
+        epilog="Exit codes: 0 done (verify: PROVED or TESTED), 1 REFUTED, 2 usage, 3 UNKNOWN, "
+        "4 input cannot be handled, 5 environment, 130 interrupted.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_verbs)
+    for name in (verb,) if verb in VERBS else VERBS:
+        module = import_module(f"asmevo.cli.{name}")
+        if name == "capture":
+            app.add_typer(module.app, name=name)
+        else:
+            app.command()(getattr(module, name))
+    return app
+
+
+def _verbs() -> None:
+    """Without a callback, typer takes the only verb of an application for the application itself."""

@@ -11,7 +11,7 @@ from typing import NoReturn
 from typer import Exit
 from typer.exceptions import TyperException
 
-from asmevo.cli.app import app
+from asmevo.cli.app import app_for
 from asmevo.cli.output import INTERRUPTED
 from asmevo.store import disk
 from asmevo.verdict import AsmEvoError, EnvironmentError_, UsageError
@@ -30,7 +30,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     wrong is one sentence on stderr. Only a defect of AsmEvo itself leaves as an exception.
     """
     try:
-        code = app(args=None if arguments is None else list(arguments), prog_name="asmevo", standalone_mode=False)
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        code = app_for(words[0] if words else "")(args=words, prog_name="asmevo", standalone_mode=False)
         sys.stdout.flush()  # a full disk shows here, not after the last chance to say so
     except AsmEvoError as error:
         return _fail(str(error), error.exit_code)

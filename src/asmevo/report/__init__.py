@@ -1,5 +1,6 @@
 """What a user sees: facts as JSON-able values and the same as text."""
 
+from asmevo.report.attempts import attempt_facts, attempt_text, by_weight, refusing
 from asmevo.report.captures import captured_text
 from asmevo.report.checks import checks_text, verification_text
 from asmevo.report.containers import container_facts, container_text
@@ -10,14 +11,17 @@ from asmevo.report.objects import coverage_facts, coverage_text, object_facts, o
 from asmevo.report.oddities import oddities
 from asmevo.report.overlay import installed_text, overlay_text
 from asmevo.report.rebuilt import rebuild_facts, rebuild_text
-from asmevo.report.run import counts_text, run_facts, run_text
+from asmevo.report.run import counts_text, result_text, run_facts, run_text
 from asmevo.report.stepping import comparison_facts, comparison_text, stop_facts, stop_text
 from asmevo.report.strength import strength_text
 from asmevo.report.summary import summary_text
 from asmevo.report.table import figure, table
 
 __all__ = [
+    "attempt_facts",
+    "attempt_text",
     "basis_text",
+    "by_weight",
     "captured_text",
     "checks_text",
     "comparison_facts",
@@ -41,7 +45,9 @@ __all__ = [
     "program_facts",
     "rebuild_facts",
     "rebuild_text",
+    "refusing",
     "require_done",
+    "result_text",
     "run_facts",
     "run_text",
     "stop_facts",

@@ -9,6 +9,7 @@ from typing import Any
 from asmevo.codeobject import CodeObject
 from asmevo.edit import apply_all, from_json
 from asmevo.program import Program, recover
+from asmevo.report.attempts import attempts_facts, attempts_text
 from asmevo.report.diff import diff
 from asmevo.report.figures import basis_text, gain_text, time_text
 from asmevo.report.table import table
@@ -37,6 +38,9 @@ def run_facts(store: Store, kernel: str | None = None) -> dict[str, Any]:
         "verdicts": dict(Counter(a.verdict.value for a in tried)),
         "strategies": _by_strategy(store, tried),
         "redirects": [{"after": e.ordinal, **e.facts} for e in store.events() if e.kind == "redirect"],
+        "tried": attempts_facts(
+            tried, k0[0].microseconds if k0 else None, {c.attempt: c.number for c in store.commits()}
+        ),
         "lineage": _lineage(store, program),
         "result": _result(store, program),
         "files": sorted(p.name for p in store.folder.iterdir() if p.suffix in (".co", ".json")),
@@ -97,7 +101,7 @@ def _result(store: Store, k0: Program) -> dict[str, Any] | None:
 
 
 def run_text(facts: dict[str, Any]) -> str:
-    """The run for a person: head, what each strategy did, and the lineage as a review would show it."""
+    """The run for a person: head, what each strategy did, every attempt, and the lineage."""
     source, k0_us = facts["source"], facts["k0_us"]
     out = [
         f"run      {facts['folder']}",
@@ -111,30 +115,36 @@ def run_text(facts: dict[str, Any]) -> str:
     out += [table(["strategy", "attempts", "admitted", "commits"], rows), ""] if rows else []
     out += [f"after attempt {r['after']}: island {r['island']} to {r['to']}, {r['reason']}" for r in facts["redirects"]]
     out += [""] if facts["redirects"] else []
+    out += [attempts_text(facts["tried"]), ""] if facts["tried"] else []
     out.append(f"K0  {time_text(k0_us, source)}")
     before = k0_us
     for commit in facts["lineage"]:
         out += [
-            "",
             f"commit {commit['number']} (attempt {commit['attempt']}, {commit['strategy']}): {commit['verdict']}, "
             f"{time_text(commit['us'], source)}, {gain_text(before, commit['us'])}",
             f"    {commit['note']}",
-            commit["diff"],
         ]
         before = commit["us"]
     if result := facts["result"]:
         out += [
-            "",
             f"result (attempt {result['attempt']}): {result['verdict']}, {time_text(result['us'], source)}, "
             f"{gain_text(k0_us, result['us'])} against K0 with {result['edits']} edits",
             *(_share_text(share) for share in result["shares"]),
-            result["diff"],
         ]
     elif facts["lineage"]:
-        out += ["", f"in all  {time_text(before, source)}, {gain_text(k0_us, before)} against K0"]
+        out.append(f"in all  {time_text(before, source)}, {gain_text(k0_us, before)} against K0")
     else:
         out.append("no admitted candidate was faster")
+    out.append(
+        f"`asmevo show {facts['folder']} --attempt N` has the checks and the change of one, `--diff` that of the result"
+    )
     return "\n".join(out)
+
+
+def result_text(facts: dict[str, Any]) -> str:
+    """The difference of the result from K0; of the last commit while no result is written."""
+    chosen = facts["result"] or (facts["lineage"] or [None])[-1]
+    return chosen["diff"] if chosen else "there is no commit, so no difference"
 
 
 def _share_text(share: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from asmevo.edit import Edit, apply_all
 from asmevo.program import Program, rebuild
-from asmevo.search.flow import keep_blocks
+from asmevo.program.layout import encode
+from asmevo.search.flow import keep_flow
 from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, Finding, Verdict
 
 
@@ -28,8 +29,8 @@ class Built:
 def build(program: Program, edits: Sequence[Edit]) -> Built:
     """Apply and rebuild. What a candidate does wrong is in the result; `EnvironmentError_` passes through."""
     try:
-        edited = apply_all(program, edits)
-        keep_blocks(program, edited)
+        edited = encode(apply_all(program, edits))  # so that its lines are placed once, here and by `rebuild`
+        keep_flow(program, edited)
         return Built(edited, rebuild(edited))
     except EnvironmentError_:
         raise

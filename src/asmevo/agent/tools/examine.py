@@ -11,10 +11,10 @@ from asmevo.agent.answer import Answer, Kind
 from asmevo.agent.proposals import Proposed
 from asmevo.agent.session import AgentSession
 from asmevo.agent.tools.tool import Nothing, Parameters, Tool, tool
-from asmevo.report import gain_text, time_text
+from asmevo.report import by_weight, gain_text, refusing, time_text
 from asmevo.search import Built
 from asmevo.store import Attempt
-from asmevo.verdict import Severity, UsageError, Verdict
+from asmevo.verdict import UsageError
 
 FINDINGS, MESSAGE = 4, 500
 """Findings of a refusal that are told at once, and most characters of each."""
@@ -136,17 +136,12 @@ def outcome(attempt: Attempt) -> str:
     return f"{attempt.verdict.value}. {reason(attempt.checks)}"
 
 
-def refusing(checks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The check that refused: the last one that does not admit."""
-    return next((check for check in reversed(checks) if not Verdict(check["verdict"]).admitted), None)
-
-
 def reason(checks: Sequence[Mapping[str, Any]]) -> str:
     """Why the gate refused: the check and its weightiest findings."""
     check = refusing(checks)
     if check is None:
         return "The gate gave no reason."
-    findings: list[Mapping[str, Any]] = sorted(check["findings"], key=lambda f: list(Severity).index(f["severity"]))
+    findings = by_weight(check)
     told = [f"[{f['rule']}] {f['message']}"[:MESSAGE] for f in findings[:FINDINGS]]
     more = [f"And {len(findings) - FINDINGS} more findings."] if len(findings) > FINDINGS else []
     return " ".join([f"Refused by the {check['name']} check:", *(told or ["no finding was given."]), *more])

@@ -12,11 +12,11 @@ from asmevo.agent.answer import Answer
 from asmevo.agent.counterexample import Counterexample, counterexample
 from asmevo.agent.session import AgentSession
 from asmevo.agent.text import clean
-from asmevo.agent.tools.examine import TOLD, outcome, reason, refusing, told
+from asmevo.agent.tools.examine import TOLD, outcome, reason, told
 from asmevo.agent.tools.tool import Nothing, Parameters, Tool, tool
 from asmevo.edit import apply_all
 from asmevo.program import Program
-from asmevo.report import diff, gain_text, time_text
+from asmevo.report import diff, gain_text, refusing, time_text
 from asmevo.search import kernel_of
 from asmevo.sim import Divergence
 from asmevo.store import Attempt

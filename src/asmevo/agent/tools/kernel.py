@@ -10,7 +10,6 @@ from asmevo.agent.session import AgentSession
 from asmevo.agent.text import quoted
 from asmevo.agent.tools.tool import Nothing, Tool, tool
 from asmevo.codeobject.registers import granted_registers
-from asmevo.program.loops import find_loops
 from asmevo.report import basis_text, gain_text, time_text
 from asmevo.verdict import UnsupportedError
 
@@ -37,7 +36,7 @@ def _facts(session: AgentSession) -> dict[str, Any]:
         "target": program.source.target,
         "instructions": len(program.lines),
         "blocks": len(program.blocks),
-        "loops": len(find_loops(program)),
+        "loops": len(session.loops),
         "arguments": [{"name": quoted(a.name), "offset": a.offset, "size": a.size, "kind": a.kind} for a in arguments],
         "registers": asdict(registers),
         "lds_bytes": kernel.lds_size,

@@ -86,14 +86,14 @@ class Strategy(Parameters):
 @tool(Edits)
 def propose_edits(session: AgentSession, values: Edits) -> Answer:
     """Propose edits of a window. The answer has a number for `check` and `evaluate`, and the change as a diff."""
-    view = view_of(session.program, values.window)
+    view = view_of(session.program, values.window, session.loops)
     return _proposed(session, view, parse_edits(values.edits), values.note, values.then)
 
 
 @tool(NewText)
 def propose_text(session: AgentSession, values: NewText) -> Answer:
     """Propose new contents for a run of lines of a window by writing them out; answers as `propose_edits` does."""
-    view = view_of(session.program, values.window)
+    view = view_of(session.program, values.window, session.loops)
     edits = edits_of_text(session.program, view, values.first, values.last, values.text)
     return _proposed(session, view, edits, values.note, values.then)
 
@@ -102,7 +102,7 @@ def propose_text(session: AgentSession, values: NewText) -> Answer:
 def apply_strategy(session: AgentSession, values: Strategy) -> Answer:
     """A built-in strategy's next proposal for a window (of a loop: its hottest block); call again for another one."""
     program = session.program
-    view = view_of(program, values.window)
+    view = view_of(program, values.window, session.loops)
     block = _hottest(session, view)
     window = View(f"B{block.number}", (block,), view.depth)
     for proposal in _ideas(session, values.strategy, block):

@@ -44,7 +44,10 @@ def windows(session: AgentSession, values: Top) -> Answer:
     program = session.program
     profile = _profile(session)
     tried = Counter(attempt.block for attempt in session.store.attempts() if attempt.block is not None)
-    found = [_facts(program, view, share, profile, tried) for view, share in views(program, session.heat)[: values.top]]
+    found = [
+        _facts(program, view, share, profile, tried)
+        for view, share in views(program, session.heat, session.loops)[: values.top]
+    ]
     rows = [
         [
             f["window"],
@@ -104,7 +107,7 @@ def listing(session: AgentSession, values: Page) -> Answer:
     front (`owes`), what a wait finishes, memory operations it relies on (`relies`), wait states that must stand between
     a line and this one (`gap line:states`), and live registers (`live`). Free registers are in the head."""
     program = session.program
-    view = view_of(program, values.window)
+    view = view_of(program, values.window, session.loops)
     positions = view.page(values.page)
     profile = _profile(session)
     found = annotate(session.analyses, view, positions, profile)
