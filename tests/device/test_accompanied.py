@@ -108,6 +108,29 @@ def test_a_resumed_run_goes_on_from_its_best():
         untrue.anchor(b"b", 60.0)
 
 
+@pytest.mark.parametrize("ends", ["kill", "no gain", "looks like one"])
+def test_a_run_that_is_killed_gets_no_fresh_chance(ends):
+    """What may become a confirmation is written down before the device is asked."""
+    kept = []
+
+    class Asked(Lucky):
+        def compare(self, base, candidate, launches, *, limits=None):
+            assert kept[-1] == limits.confirmations + 1 == 8
+            if ends == "kill":
+                raise KeyboardInterrupt
+            found = comparison(Claim.NOT_SHOWN, 1.01)
+            return found if ends == "looks like one" else replace(found, level=0.0)
+
+    timer = ObjectiveTimer(Asked(), [launch_of()])
+    timer.remember(7, kept.append)
+    if ends == "kill":
+        with pytest.raises(KeyboardInterrupt):
+            timer.compare(b"a", b"b")
+    else:
+        timer.compare(b"a", b"b")
+    assert kept[-1] == (7 if ends == "no gain" else 8)
+
+
 class Events:
     """As much of a store as is looked at."""
 

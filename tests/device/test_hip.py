@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from asmevo.device import Status
 from asmevo.device.conformance import ADD_ONE, STRAY, DeviceConformance, launch_of
 from asmevo.device.hip import ChipIdentity, HipDevice, recorded_chip, same_chip
 from asmevo.device.hip.binding import find_library, runtime
-from asmevo.device.hip.memory import Part, runs
+from asmevo.device.hip.memory import Part, overlap, runs
 from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Claim
 from asmevo.launch import Buffer, Integers, build_image
@@ -176,8 +177,8 @@ def test_two_gpus_side_by_side(standin, shared, monkeypatch):
     with HipDevice((1,)) as second:
         assert works(shared) and works(second) and works(shared)
         assert (shared.describe()["gpu"], second.describe()["gpu"]) == (0, 1)
-        with pytest.raises(UnsupportedError, match="relocate the capture"):
-            run(second, launch=at(0x7E00_8000_1000))
+        outcome = run(second, launch=at(0x7E00_8000_1000))[0]
+        assert outcome.status is Status.REFUSED and "relocate the capture" in outcome.fault.message
 
 
 SLOWER = ADD_ONE.replace("    s_endpgm", "    s_waitcnt vmcnt(0)\n" + "    s_sleep 1\n" * 40 + "    s_endpgm")
@@ -262,9 +263,32 @@ def at(address):
 def test_buffers_of_a_capture_are_where_they_were(standin, shared):
     outcome, image, before = run(shared, launch=at(0x7E00_8000_1000))
     assert outcome.done and np.array_equal(image.buffer("p"), before + 1)
-    with pytest.raises(UnsupportedError, match=r"cannot have memory at 0x700000000000.*relocate the capture"):
-        run(shared, launch=at(0x7000_0000_0000))
+    refused = run(shared, launch=at(0x7000_0000_0000))[0]
+    assert refused.status is Status.REFUSED and "cannot have memory at 0x700000000000" in refused.fault.message
+    with pytest.raises(UnsupportedError, match=r"cannot be timed|relocate the capture"):
+        shared.time(shared.load(assembled(ADD_ONE)), [at(0x7000_0000_0000)])
     assert shared.time(shared.load(assembled(ADD_ONE)), [at(0x7E00_8000_1000)]).microseconds > 0
+
+
+def test_captures_that_share_addresses_run_in_turn(standin, shared):
+    """As those of one program do; more of them than are kept, each not quite where the one before was."""
+    for shift in (0, 0x200, 0, *range(0x400, 0xC00, 256)):
+        outcome, image, before = run(shared, launch=at(0x7E00_8000_1000 + shift))
+        assert outcome.done and np.array_equal(image.buffer("p"), before + 1)
+
+
+def test_captures_that_share_addresses_are_timed_as_a_set(standin, shared):
+    launches = [replace(at(0x7E00_8000_1000 + 512 * n), name=str(n), weight=1.0 + n) for n in range(6)]
+    slow, quick = shared.load(assembled(SLOWER)), shared.load(assembled(ADD_ONE))
+    assert [one.launch for one in shared.time(quick, launches).launches] == [one.name for one in launches]
+    found = shared.compare(slow, quick, launches)
+    assert found.claim is Claim.FASTER and found.speedup > 1.01
+    assert 1.0 <= found.low <= found.speedup <= found.high < inf
+
+
+def test_parts_that_share_a_byte():
+    assert overlap([Part(0x2000, 0, 16), Part(0x1000, 16, 0x1001)])
+    assert not overlap([Part(0x2000, 0, 16), Part(0x1000, 16, 0x1000), Part(0x2008, 16, 0)])
 
 
 def test_granules_that_meet_are_mapped_at_once():

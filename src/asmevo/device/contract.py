@@ -17,6 +17,8 @@ from asmevo.sim import WaveOrder
 from asmevo.timing import Comparison, comparison_of
 from asmevo.verdict import Finding
 
+MEASURING_SECONDS = 900.0
+"""Wall time of one measured comparison, with all of its samples."""
 PAIRS = 20
 """Times of each candidate that `Device.compare` takes."""
 

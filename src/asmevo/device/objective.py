@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from asmevo.device.contract import Device, Module, RunLimits, Timing
+from asmevo.device.contract import MEASURING_SECONDS, Device, Module, RunLimits, Timing
 from asmevo.device.measure import Claim, MeasuredComparison
 from asmevo.launch import Launch
 from asmevo.program import Program
@@ -44,6 +44,9 @@ class ObjectiveTimer:
     device that measures, a candidate's time is the best one's so far over the speedup of a comparison of these two, and
     below the best one's only where that claims a gain. The first object to beat, the one timed first or an earlier
     process's best, has to be found no faster than itself.
+
+    Each confirmation of a run leaves less risk for the next (see `asmevo.device.measure.Spending`). `remember` says
+    where their number is kept, so that a run that is killed and resumed gets no fresh chance.
     """
 
     def __init__(
@@ -51,6 +54,12 @@ class ObjectiveTimer:
     ) -> None:
         self._device, self._launches, self._kernel, self._limits = device, tuple(launches), kernel, limits
         self._best: _Best | None = None
+        self._confirmations = 0
+        self._keep: Callable[[int], None] = _forget
+
+    def remember(self, confirmations: int, keep: Callable[[int], None]) -> None:
+        """Go on after so many confirmations; `keep` writes down each new number before anything is measured for it."""
+        self._confirmations, self._keep = confirmations, keep
 
     def anchor(self, best: bytes, microseconds: float) -> None:
         """Go on from the best object of an earlier process and its time, where the device measures.
@@ -99,7 +108,7 @@ class ObjectiveTimer:
 
     def _compared(self, base: Module, candidate: Module) -> Comparison:
         """How two objects compare. Raises `UnsupportedError` when that cannot be believed."""
-        found = self._device.compare(base, candidate, self._launches, limits=self._limits)
+        found = self._measured(base, candidate)
         if isinstance(found, MeasuredComparison) and found.claim is Claim.VOID:
             raise UnsupportedError(f"The times cannot be believed. {found.reason}")
         return found
@@ -107,7 +116,25 @@ class ObjectiveTimer:
     def compare(self, base: bytes, candidate: bytes) -> Comparison:
         """How much faster `candidate` is than `base`; raises `UnsupportedError` when the device cannot say."""
         before, after = (self._device.load(data, self._kernel) for data in (base, candidate))
-        return self._device.compare(before, after, self._launches, limits=self._limits)
+        return self._measured(before, after)
+
+    def _measured(self, base: Module, candidate: Module) -> Comparison:
+        """The device's comparison. What may become a confirmation counts as one until it is known to be none."""
+        if self._device.source != "measured":
+            return self._device.compare(base, candidate, self._launches, limits=self._limits)
+        before = self._confirmations
+        limits = replace(self._limits or RunLimits(seconds=MEASURING_SECONDS), confirmations=before)
+        self._confirmations = before + 1
+        self._keep(self._confirmations)
+        found = self._device.compare(base, candidate, self._launches, limits=limits)
+        if isinstance(found, MeasuredComparison) and not found.level:
+            self._confirmations = before
+            self._keep(before)
+        return found
+
+
+def _forget(confirmations: int) -> None:
+    """Nobody goes on with this."""
 
 
 @dataclass(frozen=True, slots=True)

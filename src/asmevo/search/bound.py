@@ -9,6 +9,8 @@ from asmevo.verdict import UsageError
 
 DEVICE = "device"
 """Kind of the event that says what a run is measured on."""
+CONFIRMATIONS = "confirmations"
+"""Kind of the event that says how many gains the run has put to a confirmation; the last one holds."""
 
 
 def bind_to_chip(store: Store, device: Device) -> None:
@@ -31,10 +33,12 @@ def bind_to_chip(store: Store, device: Device) -> None:
 
 
 def anchor(timer: ObjectiveTimer, store: Store) -> None:
-    """Let a timer go on from the best of the stored attempts, if there is one yet.
+    """Let a timer go on from the best of the stored attempts, if there is one yet, and after their confirmations.
 
     Raises `UnsupportedError` when the device cannot be believed now.
     """
+    spent = [int(event.facts["used"]) for event in store.events() if event.kind == CONFIRMATIONS]
+    timer.remember(spent[-1] if spent else 0, lambda used: store.event(CONFIRMATIONS, 0, {"used": used}))
     commits = store.commits()
     if commits:
         best = store.attempt(commits[-1].attempt)

@@ -35,6 +35,7 @@ typedef struct { double at; } Event;
 static int gpu, arena_file = -1, hanging, failed;
 static double now = 1000.0; /* microseconds */
 static uint64_t heap = ARENA + HEAP;
+static struct { uint64_t first, end; } reserved[64];
 
 static int fault(const char *function)
 {
@@ -179,8 +180,19 @@ API hipMemAddressReserve(void **out, size_t size, size_t align, void *wanted, un
 {
     INJECTED;
     uint64_t at = (uint64_t)wanted;
-    if (at < IMAGES - GRANULE || at + size > ARENA + ARENA_SIZE)
-        at = IMAGES + (4ull << 30); /* somewhere else, as a runtime may */
+    int slot = -1, taken = at < IMAGES - GRANULE || at + size > ARENA + ARENA_SIZE;
+    for (int i = 0; i < 64; i++) {
+        if (!reserved[i].end)
+            slot = i;
+        else if (at < reserved[i].end && reserved[i].first < at + size)
+            taken = 1;
+    }
+    if (slot < 0)
+        return OUT_OF_MEMORY;
+    if (taken)
+        at = ARENA + ARENA_SIZE; /* somewhere else, as a runtime may */
+    reserved[slot].first = at;
+    reserved[slot].end = at + size;
     *out = (void *)at;
     return SUCCESS;
 }
@@ -196,7 +208,15 @@ API hipMemMap(void *at, size_t size, size_t offset, void *handle, unsigned long 
 API hipMemSetAccess(void *at, size_t size, const void *access, size_t count) { return SUCCESS; }
 API hipMemUnmap(void *at, size_t size) { return madvise(at, size, MADV_REMOVE) ? INVALID_VALUE : SUCCESS; }
 API hipMemRelease(void *handle) { return SUCCESS; }
-API hipMemAddressFree(void *at, size_t size) { return SUCCESS; }
+API hipMemAddressFree(void *at, size_t size)
+{
+    for (int i = 0; i < 64; i++)
+        if (reserved[i].end == (uint64_t)at + size && reserved[i].first == (uint64_t)at) {
+            reserved[i].end = 0;
+            return SUCCESS;
+        }
+    return INVALID_VALUE;
+}
 
 API hipMemcpy(void *to, const void *from, size_t size, int kind)
 {

@@ -23,7 +23,7 @@ from asmevo.device.measure import Cache, LeastTime, MeasuredComparison, Sample, 
 from asmevo.device.worker import serve_device
 from asmevo.launch import Launch, MemoryImage, build_image
 from asmevo.sim import WaveOrder
-from asmevo.verdict import EnvironmentError_, UnsupportedError, UsageError
+from asmevo.verdict import EnvironmentError_, Finding, UnsupportedError, UsageError
 
 TIMES = 21
 """Samples of a plain time; the first warms up."""
@@ -93,7 +93,10 @@ class HipBackend(Device):
         state = self._open()
         loaded = state.modules.load(module)
         image.load(loaded.obj)
-        span = state.memory.place(image)
+        try:
+            span = state.memory.place(image)
+        except UnsupportedError as error:
+            return Outcome(Status.REFUSED, Finding("hip.address", str(error)))
         state.memory.write(span, image)
         segment = arguments(launch, loaded.kernel, image, span.shift(image))
         try:

@@ -17,7 +17,7 @@ from asmevo.device.hip.events import Stopwatch
 from asmevo.device.hip.flush import LAST_CACHE, Flush
 from asmevo.device.hip.identity import ChipIdentity
 from asmevo.device.hip.launching import Loaded, arguments, load, start, unload
-from asmevo.device.hip.memory import GpuMemory, Span
+from asmevo.device.hip.memory import GpuMemory, Span, overlap
 from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Cache, Sample
 from asmevo.launch import Launch, MemoryImage, build_image
@@ -43,7 +43,8 @@ class _Timed:
 class HipBench:
     """Both objects are loaded afresh, in turn use the same sets of buffers, and find in them what the launch says.
 
-    A set is restored right after its use, so that its data has left the caches when its turn comes again.
+    A set is restored right after its use, so that its data has left the caches when its turn comes again; launches that
+    share addresses are restored right before. Memory at fixed addresses is good until something else runs on the GPU.
     """
 
     def __init__(
@@ -66,7 +67,11 @@ class HipBench:
             room = int(SHARE_OF_MEMORY * memory.available() / total) - 1
             fixed = any(image.pieces for image in images)  # buffers at fixed addresses are there once
             self.sets = 1 if fixed else max(1, min(MOST_SETS, room, 1 + -(-2 * LAST_CACHE // total)))
-            self._timed = tuple(self._place(one, image) for one, image in zip(launches, images, strict=True))
+            at_home = [image for image in images if image.pieces]
+            homes = iter(memory.place_together(at_home) if at_home else ())
+            placed = [(self._pristine(i), (next(homes),) if i.pieces else self._copies(i)) for i in images]
+            self._shared = overlap([part for _, sets in placed for span in sets for part in span.parts])
+            self._timed = tuple(self._ready(*each) for each in zip(launches, images, placed, strict=True))
             self._flush = Flush.make(runtime, memory, chip)
             self._owned.callback(self._flush.close)
             self._owned = self._owned.pop_all()
@@ -81,14 +86,16 @@ class HipBench:
         self._owned.callback(self._memory.free, span)
         return span
 
-    def _place(self, launch: Launch, image: MemoryImage) -> _Timed:
-        pristine = self._allocate(len(image.data))
-        self._memory.write(pristine, image)
-        sets = (
-            (self._memory.place(image),)
-            if image.pieces
-            else tuple(self._allocate(len(image.data)) for _ in range(self.sets))
-        )
+    def _pristine(self, image: MemoryImage) -> Span:
+        span = self._allocate(len(image.data))
+        self._memory.write(span, image)
+        return span
+
+    def _copies(self, image: MemoryImage) -> tuple[Span, ...]:
+        return tuple(self._allocate(len(image.data)) for _ in range(self.sets))
+
+    def _ready(self, launch: Launch, image: MemoryImage, placed: tuple[Span, tuple[Span, ...]]) -> _Timed:
+        pristine, sets = placed
         for span in sets:
             self._memory.duplicate(pristine, span)
         kernel = self._objects[0].kernel
@@ -101,6 +108,8 @@ class HipBench:
     def _sample(self, loaded: Loaded, buffers: int, cache: Cache) -> Sample:
         times: list[float] = []
         for timed in self._timed:
+            if self._shared:
+                self._memory.duplicate(timed.pristine, timed.sets[buffers])
             if cache is Cache.COLD:
                 self._flush()
             work = partial(start, self._runtime, loaded, timed.launch, timed.segments[buffers])

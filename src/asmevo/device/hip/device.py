@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from asmevo.device.contract import Ability, Module, Outcome, RunLimits, Status, Timing
+from asmevo.device.contract import MEASURING_SECONDS, Ability, Module, Outcome, RunLimits, Status, Timing
 from asmevo.device.hip.faults import fault_in
 from asmevo.device.hip.identity import ChipIdentity, recorded_chip
 from asmevo.device.isolated import IsolatedDevice
@@ -19,8 +19,6 @@ from asmevo.verdict import EnvironmentError_, Finding, UnsupportedError
 TARGET = "asmevo.device.hip.backend:serve"
 PROBE_SECONDS = 30.0
 """Wall time in which a GPU has to answer after it was lost, or it counts as unhealthy."""
-MEASURING_SECONDS = 900.0
-"""Wall time of one comparison, with all of its samples."""
 _SUSPICIOUS = (Status.TIMEOUT, Status.CRASH, Status.GARBAGE)
 
 
@@ -91,8 +89,11 @@ class HipDevice(IsolatedDevice):
     def compare(
         self, base: Module, candidate: Module, launches: Sequence[Launch], *, limits: RunLimits | None = None
     ) -> MeasuredComparison:
-        """The confirmations of this device's life are counted, and leave less risk for those that follow."""
-        spent = replace(limits or RunLimits(seconds=MEASURING_SECONDS), confirmations=self._confirmations)
+        """The confirmations of this device's life are counted, after those that `limits` names, and leave less risk for
+        those that follow."""
+        limits = limits or RunLimits(seconds=MEASURING_SECONDS)
+        self._confirmations = max(self._confirmations, limits.confirmations)
+        spent = replace(limits, confirmations=self._confirmations)
         found = super().compare(base, candidate, launches, limits=spent)
         if not isinstance(found, MeasuredComparison):
             raise UnsupportedError("The device gave no measured comparison; the candidate counts as no faster.")

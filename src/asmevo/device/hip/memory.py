@@ -6,6 +6,7 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from asmevo.device.hip.binding import HipError, Runtime
 from asmevo.device.hip.faults import OUT_OF_MEMORY
@@ -86,30 +87,46 @@ class GpuMemory:
 
     runtime: Runtime
     gpu: int
-    _placed: OrderedDict[Hashable, Span] = field(default_factory=OrderedDict[Hashable, Span])
+    _placed: OrderedDict[Hashable, tuple[Span, ...]] = field(default_factory=OrderedDict[Hashable, tuple[Span, ...]])
 
     def place(self, image: MemoryImage) -> Span:
         """Memory for an image, the same for all of its layout while it is kept, so that equal runs see equal addresses.
 
-        It is where the image says, or elsewhere as a whole when the GPU cannot have it there. Raises `MemoryError` when
-        the GPU has not enough, `UnsupportedError` when it cannot have buffers that must be at certain addresses there.
+        It is where the image says, or elsewhere as a whole when the GPU cannot have it there. What was placed before
+        and is in the way is freed. Raises `MemoryError` when the GPU has not enough, `UnsupportedError` when it cannot
+        have buffers that must be at certain addresses there.
         """
-        key = (image.base, len(image.data), image.pieces)
+        return self.place_together((image,))[0]
+
+    def place_together(self, images: Sequence[MemoryImage]) -> tuple[Span, ...]:
+        """`place` for several that stay until the next call, even where they share addresses, as captures of one
+        program do. Only one alone is moved elsewhere."""
+        key = tuple((image.base, len(image.data), image.pieces) for image in images)
         if key not in self._placed:
             while len(self._placed) >= _KEPT:
-                self.free(self._placed.popitem(last=False)[1])
-            self._placed[key] = self._at_home(image) or self._elsewhere(image)
+                self._give_back(next(iter(self._placed)))
+            self._placed[key] = self._at_home(images) or self._elsewhere(images)
         self._placed.move_to_end(key)
         return self._placed[key]
 
-    def _elsewhere(self, image: MemoryImage) -> Span:
-        if image.pieces:
-            first = image.pieces[0]
+    def _elsewhere(self, images: Sequence[MemoryImage]) -> tuple[Span, ...]:
+        if pieces := [piece for image in images for piece in image.pieces]:
             raise UnsupportedError(
-                f"The GPU cannot have memory at 0x{first.address:x}, where the launch has a buffer; relocate the "
+                f"The GPU cannot have memory at 0x{pieces[0].address:x}, where the launch has a buffer; relocate the "
                 "capture."
             )
-        return self.allocate(len(image.data))
+        return tuple(self.allocate(len(image.data)) for image in images)
+
+    def _give_back(self, key: Hashable) -> None:
+        for span in self._placed.pop(key):
+            self.free(span)
+
+    def _clear(self, wanted: Sequence[tuple[int, int]]) -> None:
+        """Free what is placed at these addresses."""
+        for key, spans in list(self._placed.items()):
+            mapped = [(h.address, h.address + h.mapped) for span in spans for h in span.held if h.mapped]
+            if any(start < last and first < end for first, last in mapped for start, end in wanted):
+                self._give_back(key)
 
     def allocate(self, size: int) -> Span:
         """Memory anywhere."""
@@ -169,7 +186,7 @@ class GpuMemory:
 
     def close(self) -> None:
         while self._placed:
-            self.free(self._placed.popitem()[1])
+            self._give_back(next(reversed(self._placed)))
 
     def _copy(self, target: int, source: int, size: int, kind: int) -> None:
         self._call("hipMemcpy", ctypes.c_void_p(target), ctypes.c_void_p(source), ctypes.c_size_t(size), kind)
@@ -182,19 +199,24 @@ class GpuMemory:
                 raise MemoryError from error
             raise
 
-    def _at_home(self, image: MemoryImage) -> Span | None:
-        """Memory at the very addresses of the image; None where the GPU or the runtime cannot give them."""
-        parts = parts_of(image)
+    def _at_home(self, images: Sequence[MemoryImage]) -> tuple[Span, ...] | None:
+        """Memory at the very addresses of the images; None where the GPU or the runtime cannot give them."""
+        parts = [parts_of(image) for image in images]
         granule = self._granule()
+        wanted = runs([part for each in parts for part in each], granule) if granule else []
+        self._clear(wanted)
         held: list[_Held] = []
-        for first, end in runs(parts, granule) if granule else ():
+        for first, end in wanted:
             mapped = self._mapped(first, end - first, granule)
             if mapped is None:
                 for one in held:
                     self._release(one)
                 return None
             held.append(mapped)
-        return Span(parts, tuple(held), len(image.data)) if held else None
+        if not held:
+            return None
+        owners = (tuple(held), *((),) * (len(images) - 1))  # the first holds the memory of all
+        return tuple(Span(p, h, len(i.data)) for p, h, i in zip(parts, owners, images, strict=True))
 
     def _properties(self) -> _AllocationProperties:
         return _AllocationProperties(type=_PINNED, location=_Location(_ON_GPU, self.gpu))
@@ -236,6 +258,12 @@ def parts_of(image: MemoryImage) -> tuple[Part, ...]:
     """Where the bytes of an image have to be."""
     home = min((piece.offset for piece in image.pieces), default=len(image.data))
     return (Part(image.base, 0, home), *(Part(p.address, p.offset, p.size) for p in image.pieces))
+
+
+def overlap(parts: Sequence[Part]) -> bool:
+    """Whether two of them share a byte."""
+    ordered = sorted((part for part in parts if part.size), key=lambda part: part.address)
+    return any(a.address + a.size > b.address for a, b in pairwise(ordered))
 
 
 def runs(parts: Sequence[Part], granule: int) -> list[tuple[int, int]]:

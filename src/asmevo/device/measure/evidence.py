@@ -91,12 +91,13 @@ def _first(hit: NDArray[np.bool_]) -> NDArray[np.int64]:
 def interval(ratios: Ratios, level: float) -> tuple[float, float]:
     """An interval that holds the true log ratio with probability 1 - `level`, whenever one stopped.
 
-    It is what is left of the observed ratios after leaving out those that the evidence speaks against, on either side;
-    (-inf, inf) where there are too few blocks to leave out any.
+    It is what is left of the observed ratios, 0 and twice the median after leaving out those that the evidence speaks
+    against, on either side, so that a claimed gain has an interval of gains even where all blocks agree; (-inf, inf)
+    where there are too few blocks to leave out any.
     """
     if not ratios.size:
         return -np.inf, np.inf
-    shifts = np.sort(ratios)
+    shifts = np.sort([*ratios, 0.0, 2 * float(np.median(ratios))])
     shifted = ratios[None, :] - shifts[:, None]
     least = np.log(2.0 / level)
     bounded = units(shifted)
