@@ -60,3 +60,12 @@ def test_a_copy_that_fails_leaves_whole_launches(runs, fails, captures, tmp_path
     runs("capture", "relocate", captures / "a", "-o", tmp_path / "out")
     assert "free some space" in fails(5, "capture", "relocate", captures / "b", "-o", tmp_path / "out")
     assert [launch.name for launch in load_launches(tmp_path / "out")] == ["a"]
+
+
+def test_a_folder_that_is_no_capture_is_said_to_be_none(fails, tmp_path):
+    (tmp_path / "certificate.json").write_text("{}")
+    (tmp_path / "best.co").write_bytes(b"")
+    missing, into = tmp_path / "missing", tmp_path / "overrides"
+    sentence = fails(4, "install", tmp_path / "certificate.json", "--into", into, "--capture", missing)
+    assert f"{missing} is no capture" in sentence
+    assert not into.exists()

@@ -111,6 +111,7 @@ class TestVerify:
         assert text.splitlines()[-1] in ADMITTED
         assert json.loads(cert.read_text())["candidate"]["sha256"] == CodeObject.parse(candidate.read_bytes()).sha256
         again = json.loads(runs("verify", fp8_gemm_path, candidate, "--certificate", cert, "--json"))
+        assert again["note"] == f"{cert} is of these two objects; its edits and 2 launches are checked again."
         assert again["verdict"] in ADMITTED
         assert [c["name"] for c in again["checks"]][-1] == "checked"
 

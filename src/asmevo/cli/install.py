@@ -10,12 +10,12 @@ from typer import Argument, Option
 from asmevo.cli.inputs import read_file, read_launches, read_object, read_table
 from asmevo.cli.output import emit
 from asmevo.cli.parameters import Json
-from asmevo.launch.capture import CODE, override_path
+from asmevo.launch.capture import CODE, is_capture, override_path
 from asmevo.overlay import Options
 from asmevo.overlay import install as put
 from asmevo.report import installed_text
 from asmevo.store.files import make_folder
-from asmevo.verdict import UsageError
+from asmevo.verdict import InputError, UsageError
 
 OBJECT = "best.co"
 
@@ -47,6 +47,8 @@ def install(
     data = read_file(candidate or certificate.parent / OBJECT)
     create = None
     if capture is not None:
+        if not is_capture(capture):
+            raise InputError(f"{capture} is no capture; give a folder that `asmevo capture triton` wrote.")
         k0, create = k0 or capture / CODE, override_path(capture)
         make_folder(into)
     if launch and k0 is None:

@@ -46,17 +46,17 @@ def verify(
         edits = edits or None  # a certificate of an object that came without edits: lines are matched again
     if not launches:
         raise UsageError("There is nothing to check the candidate on; give --launch or --certificate.")
-    kernel, note = kernel_of(launches), ""
+    kernel, notes = kernel_of(launches), [_matched(certificate, launches)] if certificate else []
     if device == DEVICE:
         found = verified(old.data, new.data, launches, edits, kernel)
     else:
         with open_device(device, CHIP, gpu or ())[0] as place:
             found = _on(place, old.data, new.data, launches, edits, kernel)
-            note = _other_chip(certificate, place)
+            notes += _other_chip(certificate, place)
     if output is not None and found.certificate is not None:
         write(output, text_json.dumps(found.certificate, indent=1, sort_keys=True) + "\n")
-    facts = found.report.to_json() | ({"note": note} if note else {})
-    emit(facts, lambda: verification_text(found.report) + (f"\n{note}" if note else ""), json)
+    facts = found.report.to_json() | ({"note": " ".join(notes)} if notes else {})
+    emit(facts, lambda: "\n".join([*notes, verification_text(found.report)]), json)
     return found.report.verdict.exit_code
 
 
@@ -74,9 +74,14 @@ def _on(
     return Verification(report, gate.certificate(candidate, edits or (), report))
 
 
-def _other_chip(certificate: Path | None, place: Device) -> str:
+def _matched(certificate: Path, launches: Sequence[Launch]) -> str:
+    """What `read_certificate` found, or it would have raised."""
+    return f"{certificate} is of these two objects; its edits and {len(launches)} launches are checked again."
+
+
+def _other_chip(certificate: Path | None, place: Device) -> list[str]:
     """A sentence where the certificate is of another chip than the device."""
     if certificate is None:
-        return ""
+        return []
     words = same_chip(certificate_device(certificate), place.describe())
-    return f"{words}: everything was verified again here, and its times say nothing of this chip." if words else ""
+    return [f"{words}: everything was verified again here, and its times say nothing of this chip."] if words else []

@@ -10,6 +10,7 @@ from asmevo.agent.session import AgentSession
 from asmevo.agent.text import quoted
 from asmevo.agent.tools.tool import Nothing, Tool, tool
 from asmevo.codeobject.registers import granted_registers
+from asmevo.launch import lds_bytes
 from asmevo.report import basis_text, gain_text, time_text
 from asmevo.verdict import UnsupportedError
 
@@ -39,7 +40,8 @@ def _facts(session: AgentSession) -> dict[str, Any]:
         "loops": len(session.loops),
         "arguments": [{"name": quoted(a.name), "offset": a.offset, "size": a.size, "kind": a.kind} for a in arguments],
         "registers": asdict(registers),
-        "lds_bytes": kernel.lds_size,
+        "lds_bytes": max((lds_bytes(one, kernel) for one in session.launches), default=kernel.lds_size),
+        "static_lds_bytes": kernel.lds_size,
         "scratch_bytes": kernel.descriptor.private_size,
         "launches": [
             {"name": quoted(one.name), "grid": list(one.grid), "block": list(one.block), "objective": one.objective}
@@ -83,7 +85,8 @@ def _text(session: AgentSession, f: dict[str, Any]) -> str:
         f"kernel {f['kernel']} for {f['target']}: {f['instructions']} instructions, {f['blocks']} blocks, "
         f"{f['loops']} loops",
         f"registers: {r['vector']} vector ({r['accumulation']} of them accumulation), "
-        f"{'all' if r['scalar'] is None else r['scalar']} scalar; LDS {f['lds_bytes']} bytes, scratch "
+        f"{'all' if r['scalar'] is None else r['scalar']} scalar; LDS {f['lds_bytes']} bytes in the "
+        f"launches ({f['static_lds_bytes']} of them static), scratch "
         f"{f['scratch_bytes']} bytes",
     ]
     out += _listed("argument", [f"{a['offset']}: {a['size']} bytes {a['kind']} {a['name']}" for a in _of(f)])
