@@ -7,12 +7,17 @@ import pytest
 
 import hip_standin
 from asmevo.cli.inputs import certificate_device
+from asmevo.device import open_device
 from asmevo.device.conformance import ADD_ONE, launch_of
 from asmevo.device.hip import ChipIdentity
 from asmevo.device.simulated import SimDevice
 from asmevo.gate import Gate
 from asmevo.gate.certificate import digest
 from asmevo.launch import save_launch
+from asmevo.search import resume, run_settings
+from asmevo.search.bound import CONFIRMATIONS
+from asmevo.store import Store
+from asmevo.verdict import Verdict
 from small_objects import build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +52,42 @@ def test_run_profile_and_verify_on_a_gpu(runs, standin, tmp_path):
     assert "It was measured on AMD Instinct MI300X (gfx942, 228 compute units), and this is" in text
     assert "everything was verified again here" in text
     assert certificate_device(tmp_path / "new.json")["chip"]["compute_units"] == 304
+
+
+def test_a_search_on_a_gpu(runs, fails, standin, tmp_path, monkeypatch):
+    """A gain that is measured, a GPU that faults, going on, and a chip that is another one."""
+    idle = "    s_waitcnt vmcnt(0)\n"
+    code = ADD_ONE.replace(idle, idle + "    v_mov_b32_e32 v3, v2\n" * 40)
+    k0, folder = tmp_path / "k0.co", tmp_path / "run"
+    k0.write_bytes(build(code, vgprs=24, private=64))
+    launch = save_launch(launch_of(16), tmp_path / "launches")
+    hip = ("--device", "hip", "--quiet")
+    done = json.loads(runs("optimize", k0, "-l", launch, *hip, "-n", "1", "--out", folder, "--json"))
+    assert (done["source"], done["commits"]) == ("measured", 1) and done["speedup"] > 1.05
+    assert certificate_device(folder / "certificate.json")["chip"]["compute_units"] == 304
+    chip, settings = run_settings(folder, attempts=4)
+    spent = confirmations(folder)
+
+    def break_once(update):
+        """The GPU loses what is launched next, and works again afterwards."""
+        standin.inject(*(["hipModuleLaunchKernel abort"] if update.ordinal == 2 else []))
+
+    with open_device("hip", chip)[0] as device:
+        went_on = resume(folder, device, settings, progress=break_once)
+    assert went_on.attempts == 4 and went_on.commits == 1 and went_on.verdict.admitted
+    with Store.open(folder, lambda: 0.0) as store:
+        first, second, lost, after = store.attempts()[1:]
+        (gain,) = (a.comparison for a in (first, second, lost, after) if a.comparison)
+    assert gain["claim"] == "faster" and 1.0 <= gain["low"] <= gain["speedup"] <= gain["high"]
+    assert lost.verdict is Verdict.UNKNOWN and second.verdict.admitted and after.verdict.admitted
+    assert confirmations(folder)[: len(spent)] == spent and confirmations(folder)[-1] >= spent[-1] > 0
+    monkeypatch.setenv("STANDIN_GPUS", "80")
+    assert "80 compute units" in fails(2, "resume", folder, *hip, "-n", "5")
+
+
+def confirmations(folder):
+    with Store.open(folder, lambda: 0.0) as store:
+        return [event.facts["used"] for event in store.events() if event.kind == CONFIRMATIONS]
 
 
 def test_no_device_is_a_sentence(fails, tmp_path_factory, monkeypatch, fp8_gemm_path):

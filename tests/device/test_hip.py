@@ -1,8 +1,10 @@
 """The hip device over a stand-in for the HIP runtime that forwards launches to the simulator."""
 
 import json
+import sys
 from dataclasses import replace
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from asmevo.device import Status
 from asmevo.device.conformance import ADD_ONE, STRAY, DeviceConformance, launch_of
 from asmevo.device.hip import ChipIdentity, HipDevice, recorded_chip, same_chip
 from asmevo.device.hip.binding import find_library, runtime
+from asmevo.device.hip.clocks import Clocks, pci_address
 from asmevo.device.hip.memory import Part, overlap, runs
 from asmevo.device.hip.null import null_object
 from asmevo.device.measure import Claim
@@ -168,6 +171,41 @@ def test_when_no_gpu_answers_a_sentence_says_so(standin):
         for _ in range(2):
             with pytest.raises(EnvironmentError_, match=r"No GPU answers any more \(tried: 0\); reset it"):
                 run(device)
+
+
+def test_clocks_are_those_of_the_gpu_at_that_address(monkeypatch):
+    """amdsmi counts in another order, and tells "N/A" for what it does not know."""
+
+    class Failed(Exception):
+        pass
+
+    def at_address(address):
+        if address not in ("0000:c1:00.0", "0000:c2:00.0"):
+            raise Failed
+        return address
+
+    clock = {"0000:c1:00.0": 2100, "0000:c2:00.0": 1300}
+    smi = SimpleNamespace(
+        AmdSmiException=Failed,
+        AmdSmiClkType=SimpleNamespace(GFX=0),
+        AmdSmiTemperatureType=SimpleNamespace(HOTSPOT=1),
+        AmdSmiTemperatureMetric=SimpleNamespace(CURRENT=0),
+        amdsmi_init=lambda: None,
+        amdsmi_get_processor_handle_from_bdf=at_address,
+        amdsmi_get_clock_info=lambda handle, kind: {"clk": clock[handle]},
+        amdsmi_get_temp_metric=lambda handle, kind, metric: 61 if handle == "0000:c1:00.0" else "N/A",
+    )
+    monkeypatch.setitem(sys.modules, "amdsmi", smi)
+    assert Clocks("0000:c1:00.0").read() == (2100.0, 61.0)
+    assert Clocks("0000:c2:00.0").read() == (1300.0, None)
+    for address in ("0000:05:00.0", ""):
+        assert not Clocks(address).known and Clocks(address).read() == (None, None)
+
+
+def test_a_gpu_has_its_address(standin, fresh_runtime):
+    assert [pci_address(runtime(), gpu) for gpu in (0, 1)] == ["0000:c1:00.0", "0000:c2:00.0"]
+    standin.inject("hipDeviceGetPCIBusId 1")
+    assert pci_address(runtime(), 0) == ""
 
 
 def test_two_gpus_side_by_side(standin, shared, monkeypatch):

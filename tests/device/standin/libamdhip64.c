@@ -114,6 +114,13 @@ API hipSetDevice(int number)
     return SUCCESS;
 }
 
+API hipDeviceGetPCIBusId(char *out, int size, int number)
+{
+    INJECTED;
+    snprintf(out, size, "0000:%02x:00.0", 0xc1 + number);
+    return SUCCESS;
+}
+
 API hipGetDevicePropertiesR0600(void *properties, int number)
 {
     int units[16];

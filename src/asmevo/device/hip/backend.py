@@ -13,7 +13,7 @@ import numpy as np
 from asmevo.device.contract import Ability, Device, LaunchTime, Module, Outcome, RunLimits, Status, Timing, objective_of
 from asmevo.device.hip.bench import HipBench
 from asmevo.device.hip.binding import HipError, Runtime, device_count, runtime
-from asmevo.device.hip.clocks import Clocks
+from asmevo.device.hip.clocks import Clocks, pci_address
 from asmevo.device.hip.events import Stopwatch
 from asmevo.device.hip.faults import outcome_of
 from asmevo.device.hip.identity import ChipIdentity, identity_of
@@ -70,7 +70,7 @@ class HipBackend(Device):
                 GpuMemory(found, self._gpu),
                 Modules(found, chip.target),
                 Stopwatch.make(found),
-                Clocks(self._gpu),
+                Clocks(pci_address(found, self._gpu)),
             )
         return self._state
 

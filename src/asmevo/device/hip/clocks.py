@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import ctypes
 from importlib import import_module
 from typing import Any, cast
 
+from asmevo.device.hip.binding import HipError, Runtime
+
+_ADDRESS = 64
+"""Room for a PCI address, `0000:c1:00.0`."""
+
+
+def pci_address(runtime: Runtime, gpu: int) -> str:
+    """Where GPU number `gpu` of the runtime is; empty where that is not told. amdsmi numbers GPUs in its own way, and
+    sees those that are hidden from this process too."""
+    found = ctypes.create_string_buffer(_ADDRESS)
+    if not runtime.has("hipDeviceGetPCIBusId"):
+        return ""
+    try:
+        runtime.call("hipDeviceGetPCIBusId", found, ctypes.c_int(_ADDRESS), ctypes.c_int(gpu))
+    except HipError:
+        return ""
+    return found.value.decode(errors="replace")
+
 
 class Clocks:
-    """Reads what amdsmi tells; nothing where there is no amdsmi, or where it does not know the GPU."""
+    """Reads what amdsmi tells of the GPU at a PCI address; nothing where there is no amdsmi, or no such GPU for it."""
 
-    def __init__(self, gpu: int) -> None:
+    def __init__(self, address: str) -> None:
         self._smi: Any = None
         self._handle: Any = None
+        if not address:
+            return
         try:
             smi = cast("Any", import_module("amdsmi"))
         except (ImportError, OSError, KeyError):  # the last: its library is missing, and it looks for it in $ROCM_PATH
             return
         try:
             smi.amdsmi_init()
-            handles = smi.amdsmi_get_processor_handles()
+            self._handle = smi.amdsmi_get_processor_handle_from_bdf(address)
         except smi.AmdSmiException:
             return
-        if gpu < len(handles):
-            self._smi, self._handle = smi, handles[gpu]
+        self._smi = smi
 
     @property
     def known(self) -> bool:
