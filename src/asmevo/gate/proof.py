@@ -87,12 +87,12 @@ def _steered(line: Line, *, new: bool) -> Iterator[Finding]:
 
 
 def _lanes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Finding]:
-    """Lines that take values from other lanes where K0 has none that do, or the other way round: what they give depends
-    on which lanes are off, and launches may never switch one off there."""
+    """Lines that take values from other lanes than K0's: what they give depends on which lanes are off, and launches may
+    never switch one off there."""
     known = {line.id: line.instruction for line in before}
     for line in after:
         old = known.get(line.id)
-        if old != line.instruction and _crosses_lanes(line.instruction) != (old is not None and _crosses_lanes(old)):
+        if _lanes_of(line.instruction) != (_lanes_of(old) if old else None):
             message = (
                 f"`{line.instruction}` and what it stands for do not look at the same lanes; launches may never switch "
                 "one off here. A proof would be needed."
@@ -100,10 +100,13 @@ def _lanes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Finding]:
             yield Finding("proof.lanes", message, Severity.WARNING, line.id)
 
 
-def _crosses_lanes(instruction: Instruction) -> bool:
+def _lanes_of(instruction: Instruction) -> tuple[object, ...] | None:
+    """What says which other lanes an instruction takes values from; None where it takes its own."""
     row = effects(instruction).row
     moves = row.pipe is Pipe.LDS and not isinstance(row, MemoryRow)
-    return moves or instruction.encoding.endswith("dpp") or "cross_lane" in row.tags
+    if moves or instruction.encoding.endswith("dpp") or "cross_lane" in row.tags:
+        return (row.name, *sorted(instruction.modifiers.items()))
+    return None
 
 
 def _control(line: Line, what: str) -> Finding:

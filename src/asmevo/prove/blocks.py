@@ -11,7 +11,7 @@ from asmevo.program.liveness import liveness
 from asmevo.prove.entry import Facts, entry_facts
 from asmevo.prove.publishing import publishes
 from asmevo.prove.steering import steering_registers
-from asmevo.prove.values import Number, Numbers, State, run, step
+from asmevo.prove.values import Load, Number, Numbers, State, run, step
 from asmevo.verdict import UnsupportedError
 
 
@@ -24,6 +24,9 @@ class BlockProof:
     """Registers read behind the block whose value may differ."""
     same_memory: bool
     """Memory is written with the same values, by the same operations in the same order."""
+    same_loads: bool
+    """The same loads are made, each as often as in K0, and none that K0 does not have stands behind a barrier that it
+    was in front of."""
     same_branch: bool
     """The branch at the end is decided by the same values in the same way."""
     steers: RegSet
@@ -37,7 +40,8 @@ class BlockProof:
 
     @property
     def proved(self) -> bool:
-        return not self.differing and self.same_memory and self.same_branch and not self.reason
+        same = self.same_memory and self.same_loads and self.same_branch
+        return same and not self.differing and not self.reason
 
     @property
     def keeps_control(self) -> bool:
@@ -100,12 +104,13 @@ class Prover:
             new = run(after, state)
         except UnsupportedError as error:
             everything = frozenset(line.id for line in before)
-            return BlockProof(block.number, end, False, False, steering, everything, everything, str(error))
+            return BlockProof(block.number, end, False, False, False, steering, everything, everything, str(error))
         differing = sum(1 << unit for unit in units(end | steering) if old.register(unit) != new.register(unit))
         return BlockProof(
             block.number,
             differing=differing,
             same_memory=_memories(old) == _memories(new),
+            same_loads=_same_loads(old, new),
             same_branch=old.condition == new.condition,
             steers=differing & steering,
             steered=frozenset(i for i, by in new.steered.items() if old.steered.get(i) != by),
@@ -136,6 +141,30 @@ def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
         a.id == b.id and a.instruction == b.instruction and a.target == b.target
         for a, b in zip(before, after, strict=True)
     )
+
+
+def _same_loads(old: State, new: State) -> bool:
+    """An added load may fault, and one that is gone may have seen what another wave stored meanwhile.
+
+    Lines of K0 keep their side of barriers by the rules of the static stage; of others only this says that they do.
+    """
+    before, after = _by_number(old), _by_number(new)
+    if {n: len(loads) for n, loads in before.items()} != {n: len(loads) for n, loads in after.items()}:
+        return False
+    known = {load.line for load in old.loads}
+    return all(
+        here.barriers <= there.barriers
+        for number, loads in after.items()
+        if not all(load.line in known for load in loads)
+        for here, there in zip(loads, before[number], strict=True)
+    )
+
+
+def _by_number(state: State) -> dict[Number, list[Load]]:
+    found: dict[Number, list[Load]] = {}
+    for load in state.loads:
+        found.setdefault(load.number, []).append(load)
+    return found
 
 
 def _memories(state: State) -> tuple[Number, Number]:

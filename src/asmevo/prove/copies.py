@@ -45,6 +45,12 @@ class _Neutral:
         raise _Opaque
 
 
+def _fills(kind: str, register: Reg) -> bool:
+    """Whether values of a type (`b32`, `u16`, ...) have as many bits as the register: a part of it is no copy."""
+    digits = kind.lstrip("abcdefghijklmnopqrstuvwxyz")
+    return digits.isdecimal() and int(digits) == 32 * register.count
+
+
 @lru_cache(maxsize=1 << 16)
 def copied_use(instruction: Instruction) -> int | None:
     """Index in `bind()` of the operand that the instruction copies to its only result; None if it is no copy."""
@@ -72,7 +78,7 @@ def copied_use(instruction: Instruction) -> int | None:
     if not isinstance(result, _Use):
         return None
     (slot, target), source = defs[0], bound[result.slot]
-    same_width = isinstance(target, Reg) and slot.type == source[0].type
+    same_width = isinstance(target, Reg) and slot.type == source[0].type and _fills(slot.type, target)
     operand = source[1]
     plain = not operand.sext if isinstance(operand, Reg) else isinstance(operand, Imm) and not operand.is_float
     return result.slot if same_width and plain else None

@@ -46,6 +46,9 @@ _BRANCHES = frozenset({"branch", "cbranch", "endpgm"})
 _NO_STORAGE: RegSet = span(102, 4) | span(108, 16)
 """Scalar names that need not keep what is written to them: flat_scratch and xnack_mask, which gfx942 keeps elsewhere or
 changes itself, and ttmp0 to ttmp15, which belong to the trap handler (LLVM AMDGPUUsage, trap handler registers)."""
+_SCOPES = frozenset({"sc0", "sc1", "glc"})
+"""Modifiers of loads that other waves, other compute units or the host write to meanwhile (LLVM AMDGPUUsage, memory
+model gfx942)."""
 _MEMORY, _LDS = "memory", "lds"
 """The two memories that are told apart. Scratch counts with global memory."""
 
@@ -82,6 +85,18 @@ class Numbers:
         return value
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One load, whatever becomes of its result."""
+
+    number: Number
+    """Of its address, its form, the lanes that make it and the memory that it meets."""
+    line: int
+    """Line id."""
+    barriers: int
+    """Barriers of the block in front of it."""
+
+
 @dataclass
 class State:
     """Numbers of registers and memories at one point. A register that was not written yet stands for itself."""
@@ -95,6 +110,10 @@ class State:
     """By line id, what the line computed."""
     steered: dict[int, tuple[Number, ...]] = field(default_factory=dict[int, "tuple[Number, ...]"])
     """By line id, what steered the line (see `steering_units`), where something did."""
+    loads: list[Load] = field(default_factory=list["Load"])
+    """In the order of execution."""
+    barriers: int = 0
+    """How many were met."""
     judged: dict[int, Number] = field(default_factory=dict[int, Number])
     """Units whose mask a comparison of floats made, with the number of the comparison whatever it compares."""
     publishes: bool = True
@@ -134,7 +153,15 @@ def run(lines: Iterable[Line], state: State) -> State:
             state.judged[unit] = state.numbers.of("judged", line.instruction.mnemonic)
         if value is not None:
             state.results[line.id] = value
+            _note(state, line, value)
     return state
+
+
+def _note(state: State, line: Line, value: Number) -> None:
+    row = effects(line.instruction).row
+    if isinstance(row, MemoryRow) and row.kind == "load":
+        state.loads.append(Load(value, line.id, state.barriers))
+    state.barriers += isinstance(row, ControlRow) and row.kind == "barrier"
 
 
 def step(state: State, instruction: Instruction) -> Number | None:
@@ -256,9 +283,12 @@ def _exec(state: State) -> Number:
 
 
 def _access(state: State, instruction: Instruction, row: MemoryRow, value: Number) -> None:
-    """Loads leave memory alone; everything else, and a load to LDS, puts its memories behind it."""
+    """Loads leave memory alone; everything else, and a load to LDS, puts its memories behind it.
+
+    So does a load with a scope: another wave may have stored since the last one, and what is loaded behind it is newer.
+    """
     touched = _memories(instruction, row)
-    if row.kind == "load":
+    if row.kind == "load" and not _SCOPES & instruction.modifiers.keys():
         touched = (_LDS,) if _LDS in touched and row.space is not Space.LDS and _to_lds(instruction, row) else ()
     for name in touched:
         state.memories[name] = state.numbers.of("behind", value, state.memory(name))
