@@ -44,9 +44,9 @@ WRONG = {
     "bc02a7bc584f49760523aa8ef3e3d09bcd39aefe46a22718e118ad9c53d7b6b0",
     "c70b6a13496281a7aa41a119a4c46e8dca97e02606705af285854a61c8645043",
 }
-"""sha256 of objects that are wrong themselves. The first (32x128, fp8, `vs`, SiLU) does not advance its pointer into O in
-the first two rounds over dim, so that above dim 256 columns are added to others; AMD has replaced it. The second is the
-same code but for GELU in the place of SiLU."""
+"""sha256 of objects that are wrong themselves. The first (32x128, fp8, `vs`, SiLU) does not advance its pointer into O
+in the first two rounds over dim, so that above dim 256 columns are added to others; AMD has replaced it. The second is
+the same code but for GELU in the place of SiLU."""
 FOLDERS = re.compile(r"hsa/gfx942/(fmoe|fmoe_2stages|bf16gemm|i8gemm|fp8gemm_blockscale|fmha_v3_fwd|[^/]+\.co)\b")
 
 

@@ -45,7 +45,15 @@ def program_from_text(text: str, *, target: str = "gfx942", ids: list[int] | Non
         pending.clear()
         found.append((number, rest if mark else body))
     lines = tuple(_line(number, body, labels) for number, body in found)
-    fields = {"vgpr_alloc": 128, "accum_offset": 64, "sgpr_alloc": 112, "lds_size": 65536, "rsrc2": 0, **descriptor}
+    fields = {
+        "vgpr_alloc": 128,
+        "accum_offset": 64,
+        "sgpr_alloc": 112,
+        "lds_size": 65536,
+        "rsrc2": 0,
+        "private_size": 0,
+        **descriptor,
+    }
     kernel: Any = SimpleNamespace(
         name="test", entry=0, descriptor=SimpleNamespace(**fields), lds_size=fields["lds_size"]
     )

@@ -42,9 +42,7 @@ def test_a_changed_field_reads_back_and_no_other_bit_changes(raw, data):
 
 @given(st.integers(1, 64), st.integers(1, 64), st.integers(-(1 << 40), 1 << 40))
 def test_register_counts_and_entry_offset(vgpr_blocks, accum_blocks, offset):
-    d = Descriptor(bytes(64)).with_(
-        private_size=0, vgpr_alloc=8 * vgpr_blocks, accum_offset=4 * accum_blocks, entry_offset=offset
-    )
+    d = Descriptor(bytes(64)).with_(vgpr_alloc=8 * vgpr_blocks, accum_offset=4 * accum_blocks, entry_offset=offset)
     assert (d.vgpr_alloc, d.accum_offset, d.entry_offset) == (8 * vgpr_blocks, 4 * accum_blocks, offset)
 
 
@@ -53,7 +51,7 @@ def test_bad_changes():
     with pytest.raises(InputError, match="no field 'vgprs'"):
         d.with_(vgprs=3)
     with pytest.raises(InputError, match="does not fit"):
-        d.with_(private_size=0, vgpr_alloc=520)
+        d.with_(vgpr_alloc=520)
     with pytest.raises(InputError, match="64 bytes"):
         Descriptor(bytes(63))
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -191,6 +192,16 @@ def test_registers_beyond_the_granted_ones():
     assert verdict("v_accvgpr_write_b32 a63, v1") is Verdict.TESTED
     assert verdict("v_accvgpr_write_b32 a64, v1") is Verdict.REFUTED
     assert verdict("s_mov_b32 vcc_lo, 0") is Verdict.TESTED
+
+
+@pytest.mark.parametrize("field", ["lds_size", "private_size"])
+def test_less_memory_than_k0_asks_for(field):
+    """Launches of few sizes may never reach the end of it."""
+    k0 = program_from_text("s_endpgm", **{field: 1024})
+    assert resources(k0, program_from_text("s_endpgm", **{field: 1024})).verdict is Verdict.TESTED
+    assert resources(k0, program_from_text("s_endpgm", **{field: 2048})).verdict is Verdict.TESTED
+    less = resources(k0, program_from_text("s_endpgm", **{field: 512}))
+    assert (less.verdict, [f.rule for f in less.findings]) == (Verdict.UNKNOWN, ["resources.less"])
 
 
 def test_scalar_registers_behind_the_last_numbered_one_are_not_granted():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from asmevo.edit import Delete, Insert, apply_all
 from asmevo.isa import names
 from asmevo.prove import BlockProof, Prover
 from programs import program_from_text
@@ -57,6 +58,28 @@ EQUAL = {
 }
 
 UNEQUAL = {
+    "half of a register is no copy of it": ("v_mov_b32_e32 v8, v1", "v_add_u16_e32 v8, 0, v1"),
+    "a scoped load is made once": (
+        "global_load_dword v8, v1, s[6:7] sc0 sc1\n global_load_dword v9, v1, s[6:7] sc0 sc1",
+        "global_load_dword v8, v1, s[6:7] sc0 sc1\n v_mov_b32_e32 v9, v8",
+    ),
+    "scoped loads in another order": (
+        "global_load_dword v8, v1, s[6:7] sc0 sc1\n global_load_dword v9, v2, s[6:7] sc0 sc1",
+        "global_load_dword v9, v2, s[6:7] sc0 sc1\n global_load_dword v8, v1, s[6:7] sc0 sc1",
+    ),
+    "a flag in LDS is read once": (
+        "ds_read_b32 v8, v1\n ds_read_b32 v9, v1",
+        "ds_read_b32 v8, v1\n v_mov_b32_e32 v9, v8",
+    ),
+    "a load whose result nothing reads": (
+        "v_mov_b32_e32 v8, v2",
+        "global_load_dword v7, v1, s[6:7]\n v_mov_b32_e32 v8, v2",
+    ),
+    "a scalar load whose result nothing reads": (
+        "v_mov_b32_e32 v8, v2",
+        "s_load_dword s9, s[6:7], s8\n v_mov_b32_e32 v8, v2",
+    ),
+    "a load that is gone": ("global_load_dword v7, v1, s[6:7]\n v_mov_b32_e32 v8, v2", "v_mov_b32_e32 v8, v2"),
     "another operand": ("v_add_u32_e32 v8, v1, v2", "v_add_u32_e32 v8, v1, v3"),
     "another opcode": ("v_add_u32_e32 v8, v1, v2", "v_sub_u32_e32 v8, v1, v2"),
     "another constant": ("v_add_u32_e32 v8, 4, v2", "v_add_u32_e32 v8, 5, v2"),
@@ -177,6 +200,18 @@ def test_a_fact_from_one_path_only_is_none() -> None:
     old = program_from_text(text.format("s_nop 0", "s_mov_b32 s9, s10"))
     new = program_from_text(text.format("s_mov_b32 s9, s10", "s_nop 0"))
     assert not all(p.proved for p in Prover(old).blocks(new))
+
+
+@pytest.mark.parametrize("sinks", [True, False])
+def test_a_load_by_another_line_keeps_its_side_of_barriers(sinks: bool) -> None:
+    """In place, the load behind the barrier meets what another wave has stored."""
+    text = "global_load_dword v7, v1, s[6:7]\n s_nop 0\n s_barrier\n v_mov_b32_e32 v8, v7"
+    k0 = program_from_text(BODY.format(text))
+    load, _, barrier, copy = (line.id for line in k0.lines[2:6])
+    place = copy if sinks else barrier
+    again = (Delete((load,)), Insert(place, "global_load_dword v7, v1, s[6:7]"))
+    (proof,) = Prover(k0).blocks(apply_all(k0, again))
+    assert (proof.same_loads, proof.proved) == (not sinks, not sinks)
 
 
 def test_the_clock_is_not_a_value() -> None:

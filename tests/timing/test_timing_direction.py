@@ -63,8 +63,8 @@ def test_a_wait_for_lgkm_does_not_wait_for_vector_memory() -> None:
 
 def test_more_resident_workgroups_hide_latency() -> None:
     body = loop([LOAD, WAIT, *adds(40, 0)])
-    few = timed(body, 20, workgroups=304 * 8, private_size=0, vgpr_alloc=512)
-    many = timed(body, 20, workgroups=304 * 8, private_size=0, vgpr_alloc=128)
+    few = timed(body, 20, workgroups=304 * 8, vgpr_alloc=512)
+    many = timed(body, 20, workgroups=304 * 8, vgpr_alloc=128)
     assert (few.occupancy.workgroups, many.occupancy.workgroups) == (1, 4)
     assert many.cycles < 0.5 * few.cycles
     assert many.cycles >= many.bounds.value

@@ -24,7 +24,7 @@ BODY = [
 
 
 def test_the_same_input_gives_the_same_cycles() -> None:
-    first, second = (timed(loop(BODY), 30, workgroups=700, private_size=0, vgpr_alloc=128) for _ in range(2))
+    first, second = (timed(loop(BODY), 30, workgroups=700, vgpr_alloc=128) for _ in range(2))
     assert first.to_json() == second.to_json()
     for name in ("count", "turns", "idle", "stall"):
         assert np.array_equal(getattr(first.lines, name), getattr(second.lines, name))
@@ -122,11 +122,11 @@ def test_occupancy_and_its_limiter() -> None:
         o = timed("s_endpgm", waves=waves, **descriptor).occupancy
         return o.workgroups, o.limiter
 
-    assert of(private_size=0, vgpr_alloc=128) == (4, "registers")
-    assert of(private_size=0, vgpr_alloc=130) == (3, "registers")
-    assert of(private_size=0, vgpr_alloc=32, lds_size=20000) == (3, "lds")
-    assert of(private_size=0, vgpr_alloc=32) == (8, "waves")
-    assert of(private_size=0, vgpr_alloc=32, waves=2) == (16, "waves")
+    assert of(vgpr_alloc=128) == (4, "registers")
+    assert of(vgpr_alloc=130) == (3, "registers")
+    assert of(vgpr_alloc=32, lds_size=20000) == (3, "lds")
+    assert of(vgpr_alloc=32) == (8, "waves")
+    assert of(vgpr_alloc=32, waves=2) == (16, "waves")
     with pytest.raises(InputError, match="Not one workgroup"):
         of(lds_size=70000)
 
@@ -155,7 +155,7 @@ def test_workgroups_that_leave_at_once_make_room(mi300x: Chip) -> None:
 
 def test_rounds_that_are_not_replayed_follow_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     def of_24_rounds() -> Estimate:
-        return timed(loop(BODY), 10, workgroups=304 * 24, mebibytes=1, private_size=0, vgpr_alloc=128)
+        return timed(loop(BODY), 10, workgroups=304 * 24, mebibytes=1, vgpr_alloc=128)
 
     some = of_24_rounds()
     assert (some.replayed, some.workgroups_of_cu) == (12, 24)
@@ -180,11 +180,11 @@ def test_bandwidth_of_the_chip_limits_a_copy() -> None:
     """A stream of loads over a large buffer runs at the HBM bandwidth of the table, a small footprint does not."""
     load = [f"buffer_load_dwordx4 v[{4 * i}:{4 * i + 3}], v200, s[4:7], 0 offen" for i in range(16)]
     text = loop([*load, "s_waitcnt vmcnt(8)"])
-    stream = timed(text, 16, workgroups=304 * 8, mebibytes=4096, private_size=0, vgpr_alloc=128)
+    stream = timed(text, 16, workgroups=304 * 8, mebibytes=4096, vgpr_alloc=128)
     moved = 304 * 8 * 4 * 16 * 16 * 1024
     assert stream.traffic.requested == stream.traffic.hbm == moved
     assert moved / (stream.cycles / 2.1e9) == pytest.approx(4.2e12, rel=0.1)
-    reused = timed(text, 16, workgroups=304 * 8, mebibytes=1, private_size=0, vgpr_alloc=128)
+    reused = timed(text, 16, workgroups=304 * 8, mebibytes=1, vgpr_alloc=128)
     assert reused.cycles < 0.5 * stream.cycles
     assert reused.traffic.hbm == 1 << 20
 
@@ -196,7 +196,7 @@ def test_a_kernel_ends_with_its_last_store() -> None:
 
 def test_many_empty_workgroups_take_their_dispatch() -> None:
     """2,097,152 empty workgroups took 1011.7 us on MI300X (mgpusim calibration)."""
-    e = timed("s_endpgm", workgroups=2_097_152, private_size=0, vgpr_alloc=32)
+    e = timed("s_endpgm", workgroups=2_097_152, vgpr_alloc=32)
     assert e.microseconds == pytest.approx(1011.7, rel=0.1)
 
 

@@ -87,8 +87,8 @@ def _steered(line: Line, *, new: bool) -> Iterator[Finding]:
 
 
 def _lanes(before: Sequence[Line], after: Sequence[Line]) -> Iterator[Finding]:
-    """Lines that take values from other lanes than K0's: what they give depends on which lanes are off, and launches may
-    never switch one off there."""
+    """Lines that take values from other lanes than K0's: what they give depends on which lanes are off, and launches
+    may never switch one off there."""
     known = {line.id: line.instruction for line in before}
     for line in after:
         old = known.get(line.id)
