@@ -24,7 +24,15 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-_TYPES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16", "i32": "i32", "fp8_e4m3fnuz": "fp8e4b8"}
+_TYPES = {
+    "f32": "fp32",
+    "f16": "fp16",
+    "bf16": "bf16",
+    "i32": "i32",
+    "u8": "u8",
+    "u64": "u64",
+    "fp8_e4m3fnuz": "fp8e4b8",
+}
 
 
 def compiled(spec: dict[str, Any]) -> Any:
@@ -44,7 +52,7 @@ def compiled(spec: dict[str, Any]) -> Any:
             attributes[(n,)] = [["tt.divisibility", 16]]
         if kind.startswith("*"):
             attributes[(n,)].append(["tt.pointer_range", 32])
-    named = {"bf16": tl.bfloat16}
+    named = {"bf16": tl.bfloat16, "f16": tl.float16}
     constants = {
         name: named.get(value, value) if isinstance(value, str) else value for name, value in constants.items()
     }

@@ -36,6 +36,8 @@ class Operator:
     """Integers that are multiples of 16 in every launch, as the compiler is told."""
     values: Callable[[str, Sizes], Fill | None] = lambda name, sizes: None
     """What inputs hold that are not just any numbers: indices, say."""
+    reached: Callable[[Sizes], tuple[Buffer, ...]] = lambda sizes: ()
+    """Buffers that no argument points to: other buffers hold their addresses."""
 
     def spec(self, source: Path, choice: Mapping[str, int], out: Path) -> dict[str, Any]:
         """What `benchmarks.operators.build` compiles for one choice of the grid."""
@@ -85,7 +87,7 @@ class Operator:
             grid=self.workgroups(sizes, constants),
             block=(64 * constants["num_warps"], 1, 1),
             kernarg=tuple(fields),
-            buffers=tuple(buffers),
+            buffers=(*buffers, *self.reached(sizes)),
             dynamic_lds=lds,
             **more,
         )
