@@ -20,15 +20,12 @@ Rates are per CPU-second. JSON keys:
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.util
 import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +39,7 @@ from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Checking, Executable, Execution, execute
 from asmevo.sim.native import Host
 from benchmarks import objects
-from benchmarks.common import numpy_gflop_per_cpu_s, print_json
+from benchmarks.common import numpy_gflop_per_cpu_s, print_json, second_core, wall
 from benchmarks.mix import LENGTH, mix_object
 
 COMPILED = Path(__file__).with_name("compiled")
@@ -50,8 +47,6 @@ TILE, GEMM_LDS, SOFTMAX_LDS = 128, 16384, 16
 REPEATS, EDITS = 12, 21
 MIX_TURNS, MIX_WAVES = 2000, 16
 SOFTMAX_ROWS, SOFTMAX_COLUMNS = 2048, 992
-SPINS_SCALE = 1.9
-"""What two spinning threads must scale by for the scaling of the simulator to say something."""
 
 
 def say(text: str) -> None:
@@ -166,31 +161,9 @@ def compile_all(executable: Executable) -> None:
         executable.compile(chunk, 0)
 
 
-def wall(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def spins_scale() -> float:
-    """What two threads that only compute gain over one on this machine, now."""
-
-    def spin() -> None:
-        hashlib.pbkdf2_hmac("sha256", b"spin", b"loop", 600_000)
-
-    def pair() -> None:
-        with ThreadPoolExecutor(2) as pool:
-            for one in [pool.submit(spin) for _ in range(2)]:
-                one.result()
-
-    return 2 * min(wall(spin) for _ in range(3)) / min(wall(pair) for _ in range(3))
-
-
 def two_thread_scaling(subject: Subject) -> float | None:
     """Best wall time on one thread over that on two; None where the machine has no second core to give."""
-    calibration = spins_scale()
-    say(f"two spinning threads scale by {calibration:.2f}")
-    if calibration < SPINS_SCALE:
+    if not second_core():
         return None
     one, two = (min(wall(lambda n=n: subject.run(threads=n)) for _ in range(REPEATS)) for n in (1, 2))
     return one / two

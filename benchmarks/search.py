@@ -1,35 +1,40 @@
 """What the search finds, kernel by kernel, and how fast and how steadily it works.
 
-    python -m benchmarks.search [--json] [--out DIR] [--attempts N] [--time S] [--limit N] [--only TEXT]
+    python -m benchmarks.search [--json] [--out DIR] [--attempts N] [--seconds S] [--limit N] [--only TEXT]
                                 [--workers N] [--kills N] [--no-ops N] [--no-speed] [--kernel OBJECT --launch L]
 
 Kernels: the example; five objects of AMD's wheel; SGLang's Triton kernels, compiled from its wheel at configurations of
-serving; eight operators written for this project, whose K0 is the best of a declared grid under the timing model. A run
-goes on where the one with the same `--out` stopped, kernel by kernel and inside a kernel. With `--kernel` only that one
-is searched. Times are modelled, and the interval of each speedup is that of an ensemble of models.
+serving; eight operators written for this project, whose K0 is the best of a declared grid under the timing model. What
+is done in `--out` is not done again, and a kernel that was interrupted goes on where it stopped. With `--kernel` only
+that one is searched. Times are modelled, and the interval of each speedup is that of an ensemble of models.
 
-JSON: `kernels` with `name`, `family`, `k0_us`, `best_us`, `speedup`, `verdict`, `attempts`, `commits`, `wall_s`;
-`geomean` by family; `attempts_per_s_per_core` (candidates that break a rule among them) and `gated_per_s_per_core`
-(fully gated, timed and compared under the ensemble) on the example, per CPU-second; `two_core_scaling`: gated
-candidates a wall second with two workers over those with one (of use only where two cores are free);
-`kill_resume_same`: whether a run that was killed `--kills` times has the lineage of an undisturbed one. What was not
-asked for is null. Exit code 1 when an A/A edit became a commit or a lineage differed.
+JSON: `kernels` with `name`, `family`, `k0_us`, `best_us`, `speedup`, `low` and `high` (the ensemble's interval of the
+speedup), `verdict`, `attempts`, `commits`, `wall_s`, `reason` (why the search ended) and `configurations` (the grid
+that K0 is the best of, where there is one); `left_out`: kernels that could not be searched, with the reason; `geomean`
+by family; `attempts_per_s_per_core` (candidates that break a rule among them) and `gated_per_s_per_core` (fully gated,
+timed and compared under the ensemble) on the example, per CPU-second; `two_core_scaling`: gated candidates a wall
+second with two workers over those with one, null on a machine on which two spinning threads do not scale by 1.9;
+`kill_resume_same`: whether a run that was killed `--kills` times at random moments has the lineage of an undisturbed
+one; `no_op_commits`: how many of `--no-ops` edits without effect became commits. What was not asked for is null. Exit
+code 1 when one did, or a lineage differed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from asmevo.device import Device, simulator
+from asmevo.device import Device, ObjectiveTimer, simulator
 from asmevo.launch import load_launches
 from asmevo.report import basis_text, summary_text, table
-from asmevo.search import RunSummary, Settings, Update, resume, start
-from asmevo.store import DATABASE
+from asmevo.search import OBJECT, RunSummary, Settings, Update, kernel_of, resume, run_launches, start
+from asmevo.store import DATABASE, Store, write_atomic
 from asmevo.verdict import AsmEvoError
 from benchmarks.common import print_json
 from benchmarks.objects import ROOT
@@ -51,6 +56,10 @@ CAUTION = (
     "real chips."
 )
 
+TRIALS = ("attempts_per_s_per_core", "gated_per_s_per_core", "two_core_scaling", "kill_resume_same", "no_op_commits")
+SECONDS = 60.0
+"""Budget of a kernel where none is given: half an hour for the whole list on two cores."""
+
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
@@ -60,8 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.search", description=__doc__.partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "search", help="folder of the runs")
-    parser.add_argument("--attempts", type=int, default=120, help="candidates for each kernel")
-    parser.add_argument("--time", type=float, help="most seconds for each kernel; then it is not repeatable")
+    parser.add_argument("--attempts", type=int, help="candidates for each kernel")
+    parser.add_argument("--seconds", type=float, help=f"most seconds for each kernel; {SECONDS:g} without --attempts")
     parser.add_argument("--limit", type=int, help="most kernels")
     parser.add_argument("--only", default="", help="kernels whose name or family contains this")
     parser.add_argument("--workers", type=int, default=2)
@@ -72,31 +81,62 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kernel", type=Path, help="search this object instead of the list")
     parser.add_argument("--launch", type=Path, action="append", default=[], help="its launches")
     options = parser.parse_args(arguments)
-    settings = Settings(seed=options.seed).with_budgets(options.attempts, options.time)
+    seconds = SECONDS if options.attempts is None and options.seconds is None else options.seconds
+    settings = Settings(seed=options.seed).with_budgets(options.attempts, seconds)
     chosen = [given(options)] if options.kernel else list(subjects())
     chosen = [s for s in chosen if options.only in s.name or options.only in s.family][: options.limit]
+    out: Path = options.out
     rows: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
+    result: dict[str, Any] = {}
     with simulator(CHIP) as device:
         for subject in chosen:
             say(f"{subject.family}: {subject.name}")
+            folder = out / subject.name
+            budgets = {"attempts": options.attempts, "seconds": seconds, "seed": options.seed}
             try:
-                rows.append(searched(subject, device, settings, options.out / subject.name, options.workers))
+                rows.append(
+                    once(
+                        out / f"{subject.name}.json",
+                        budgets,
+                        lambda s=subject, f=folder: searched(s, device, settings, f, options.workers),
+                    )
+                )
             except AsmEvoError as error:
                 say(f"  left out: {error}")
-        result: dict[str, Any] = {"kernels": rows, "geomean": geomeans(rows)}
-        rate, gated = (None, None) if options.no_speed else speeds(device)
-        result |= {"attempts_per_s_per_core": rate, "gated_per_s_per_core": gated}
-        scaling = None if options.no_speed else two_core_scaling(options.out / "scaling")
-        result |= {"two_core_scaling": scaling}
-        same = kill_resume_same(options.out / "kills", options.kills) if options.kills else None
-        result |= {"kill_resume_same": same}
-        commits = no_op_commits(device, options.out / "no_ops", options.no_ops) if options.no_ops else None
+                left_out[subject.name] = str(error)
+        result |= {"kernels": rows, "left_out": left_out, "geomean": geomeans(rows)}
+        speed = scaling = same = commits = None
+        if not options.no_speed:
+            say("speed of one core")
+            speed = once(out / "speeds.json", {}, lambda: list(speeds(device)))
+            scaling = two_core_scaling(out / "scaling")
+        rate, gated = speed or (None, None)
+        result |= {"attempts_per_s_per_core": rate, "gated_per_s_per_core": gated, "two_core_scaling": scaling}
+        if options.kills:
+            say(f"{options.kills} kills")
+            wanted = {"kills": options.kills}
+            same = once(out / "kills.json", wanted, lambda: kill_resume_same(out / "kills", options.kills))
+        if options.no_ops:
+            say(f"{options.no_ops} edits without effect")
+            wanted = {"no_ops": options.no_ops}
+            commits = once(out / "no_ops.json", wanted, lambda: no_op_commits(device, out / "no_ops", options.no_ops))
+        result |= {"kill_resume_same": same, "no_op_commits": commits}
     print(report(rows, result))
-    if commits is not None:
-        print(f"{options.no_ops} edits without effect: {commits} commits")
     if options.json:
         print_json(result)
     return 1 if commits or same is False else 0
+
+
+def once(path: Path, wanted: Mapping[str, Any], make: Callable[[], Any]) -> Any:
+    """What `make` gives, kept in a file; made again only where something else was wanted."""
+    if path.is_file():
+        kept = json.loads(path.read_text())
+        if kept["wanted"] == dict(wanted):
+            return kept["result"]
+    result = make()
+    write_atomic(path, json.dumps({"wanted": dict(wanted), "result": result}, indent=1).encode())
+    return result
 
 
 def given(options: argparse.Namespace) -> Subject:
@@ -112,29 +152,53 @@ def searched(subject: Subject, device: Device, settings: Settings, folder: Path,
         if update.kind == "commit":
             say(f"  {update.ordinal:4} {update.best_microseconds:10.2f} us  {update.strategy}: {update.note}")
 
+    grid = folder.with_suffix(".grid.json")
     if (folder / DATABASE).is_file():
         summary = resume(folder, device, settings, progress=told, workers=workers)
-        data = None
     else:
-        data, launches = subject.load(device, say)
+        lines: list[str] = []
+
+        def listed(line: str) -> None:
+            lines.append(line.strip())
+            say(line)
+
+        data, launches = subject.load(device, listed)
+        write_atomic(grid, json.dumps(lines).encode())
         summary = start(folder, data, launches, device, chip=CHIP, settings=settings, progress=told, workers=workers)
     say("  " + summary_text(summary).replace("\n", "\n  "))
     if summary.interrupted:
         raise KeyboardInterrupt
-    return row(subject, summary)
+    return row(subject, summary, interval(device, summary), json.loads(grid.read_text()))
 
 
-def row(subject: Subject, summary: RunSummary) -> dict[str, Any]:
+def interval(device: Device, summary: RunSummary) -> tuple[float, float]:
+    """Where an ensemble of models sees the speedup of the result over K0."""
+    if "object" not in summary.files:
+        return 1.0, 1.0
+    with Store.open(summary.folder, time.time) as store:
+        launches, k0 = run_launches(store), store.blobs.get(store.run.k0)
+    timer = ObjectiveTimer(device, launches, kernel=kernel_of(launches))
+    found = timer.compare(k0, (summary.folder / OBJECT).read_bytes())
+    return found.low, found.high
+
+
+def row(
+    subject: Subject, summary: RunSummary, between: tuple[float, float], configurations: Sequence[str]
+) -> dict[str, Any]:
     return {
         "name": subject.name,
         "family": subject.family,
         "k0_us": summary.k0_microseconds,
         "best_us": summary.best_microseconds,
         "speedup": summary.speedup,
+        "low": between[0],
+        "high": between[1],
         "verdict": summary.verdict.value,
         "attempts": summary.attempts,
         "commits": summary.commits,
         "wall_s": summary.seconds,
+        "reason": summary.reason,
+        "configurations": list(configurations),
     }
 
 
@@ -153,6 +217,7 @@ def report(rows: Sequence[dict[str, Any]], result: dict[str, Any]) -> str:
         "K0 modelled us",
         "best modelled us",
         "speedup",
+        "ensemble",
         "verdict",
         "attempts",
         "commits",
@@ -161,18 +226,27 @@ def report(rows: Sequence[dict[str, Any]], result: dict[str, Any]) -> str:
     cells = [
         [
             one["name"], one["family"], f"{one['k0_us']:.2f}", f"{one['best_us']:.2f}", f"{one['speedup']:.4f}",
-            one["verdict"], str(one["attempts"]), str(one["commits"]), f"{one['wall_s']:.0f}",
+            f"{one['low']:.3f} to {one['high']:.3f}", one["verdict"], str(one["attempts"]), str(one["commits"]),
+            f"{one['wall_s']:.0f}",
         ]
         for one in rows
     ]  # fmt: skip
     measured = ", ".join(f"{name} {gain:.2f}" for name, gain in MEASURED.items())
     lines = [
+        *(f"K0 is the best of: {text}" for one in rows for text in one["configurations"]),
         table(header, cells),
+        *(f"left out: {name}: {reason}" for name, reason in result["left_out"].items()),
         "geometric means, modelled: " + ", ".join(f"{f} {x:.4f}" for f, x in result["geomean"].items()),
         f"measured by others on hardware: {measured}. {CAUTION}",
         basis_text("modelled", CHIP),
     ]
-    for name in ("attempts_per_s_per_core", "gated_per_s_per_core", "two_core_scaling", "kill_resume_same"):
+    for name in (
+        "attempts_per_s_per_core",
+        "gated_per_s_per_core",
+        "two_core_scaling",
+        "kill_resume_same",
+        "no_op_commits",
+    ):
         value = result[name]
         lines.append(f"{name}: {value:.2f}" if isinstance(value, float) else f"{name}: {value}")
     return "\n".join(lines)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from asmevo.gate import Gate
 from asmevo.launch import load_launches
 from asmevo.program import control_kind
 from asmevo.search import Settings, Update, build, start
-from asmevo.store import Store
+from asmevo.store import DATABASE, Store
 from asmevo.strategies import STRATEGIES, Analyses, Analyst, Context, Proposal
 from asmevo.timing import chip
+from benchmarks.common import second_core
 from benchmarks.objects import FP8_GEMM_FOLDER, ROOT
 
 CHIP = "mi300x"
@@ -91,8 +93,11 @@ def speeds(device: Device) -> tuple[float, float]:
     return (BROKEN + 1) / (refused + gated / GATED), GATED / gated
 
 
-def two_core_scaling(folder: Path, attempts: int = 24) -> float:
-    """Speed of a small search with two workers over that with one, after both have their code compiled."""
+def two_core_scaling(folder: Path, attempts: int = 24) -> float | None:
+    """Speed of a small search with two workers over that with one, after both have their code compiled; None where
+    the machine has no second core to give."""
+    if not second_core():
+        return None
     one, two = (_seconds_each(folder, attempts, workers) for workers in (1, 2))
     return one / two
 
@@ -114,30 +119,42 @@ def _seconds_each(folder: Path, attempts: int, workers: int) -> float:
     return (marks[-1] - marks[first]) / (len(marks) - 1 - first)
 
 
-def kill_resume_same(folder: Path, kills: int) -> bool:
-    """Whether a run that was killed at random moments ends with the lineage of one that was not."""
+def kill_resume_same(folder: Path, kills: int, attempts: int = KILLED_ATTEMPTS) -> bool:
+    """Whether runs that are killed at random moments, so often altogether, end with the lineage of one that was not.
+
+    A run that is done before it was killed often enough is compared, and another one begun.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     rng = random.Random(0)
-    budget = ["-n", str(KILLED_ATTEMPTS), "--json-lines"]
+    budget = ["-n", str(attempts), "--json-lines"]
     _run(["optimize", str(K0), "-l", str(TILE), "--out", str(folder / "whole"), *budget])
-    killed = folder / "killed"
-    first = ["optimize", str(K0), "-l", str(TILE), "--out", str(killed), *budget]
-    done = 0
-    while done < kills:
-        command = ["resume", str(killed), *budget] if (killed / "run.sqlite").exists() else first
-        with subprocess.Popen(_command(command), stdout=subprocess.PIPE, env=_environment(), text=True) as process:
-            assert process.stdout
-            process.stdout.readline()  # it began
-            try:
-                process.wait(rng.uniform(0.0, 3.0))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                done += 1
-                continue
-        break  # it was done before it was killed often enough
-    _run(["resume", str(killed), *budget])
-    return _lineage(folder / "whole") == _lineage(killed)
+    done, whole = 0, _lineage(folder / "whole")
+    for number in count():
+        killed = folder / f"killed{number}"
+        first = ["optimize", str(K0), "-l", str(TILE), "--out", str(killed), *budget]
+        again = ["resume", str(killed), *budget]
+        while done < kills and _killed(again if (killed / DATABASE).exists() else first, rng.uniform(0.0, 3.0)):
+            done += 1
+        _run(again if (killed / DATABASE).exists() else first)
+        if _lineage(killed) != whole:
+            return False
+        if done == kills:
+            return True
+    raise AssertionError
+
+
+def _killed(command: list[str], seconds: float) -> bool:
+    """Whether a command had to be killed so many seconds after its first line; else it is done."""
+    with subprocess.Popen(_command(command), stdout=subprocess.PIPE, env=_environment(), text=True) as process:
+        assert process.stdout
+        process.stdout.readline()  # it began
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            return True
+    return False
 
 
 def _lineage(folder: Path) -> list[tuple[Any, ...]]:

@@ -58,6 +58,7 @@ class FakeTimed:
     heat: Mapping[int, float]
     source: str = "modelled"
     bytes_per_clk: float | None = None
+    room: float | None = None
 
 
 class FakeTimer:
@@ -65,6 +66,7 @@ class FakeTimer:
 
     def __init__(self, gate: FakeGate) -> None:
         self.gate = gate
+        self.room: float | None = None
         self.timed: list[str] = []
 
     def time(self, candidate: bytes, program: Program) -> FakeTimed:
@@ -73,7 +75,7 @@ class FakeTimer:
         self.timed.append(digest)
         heat = {line_id: 1.0 / len(program.block_of) for line_id in program.block_of}
         nops = sum(control_kind(program.line(i).instruction) == "nop" for i in program.block_of)
-        return FakeTimed(100.0 + nops, heat)
+        return FakeTimed(100.0 + nops, heat, room=self.room)
 
 
 def _ids(context: Context) -> list[int]:

@@ -11,11 +11,13 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from fakes_search import ALL, K0, FakeGate, FakeReport, FakeTimed, FakeTimer, k0_program, new_store
 
+from asmevo.device import LaunchTime, ObjectiveTime, Timing
 from asmevo.edit import Delete
 from asmevo.search import HANDOVER, Hand, Settings, Update, build, optimize
 from asmevo.store import Attempt, Status, Store
@@ -391,3 +393,26 @@ def test_a_driver_alone(tmp_path: Path) -> None:
             rig.store, rig.gate, rig.timer, clock=time.monotonic, settings=settings, strategies={}, driver=helper
         )
     assert summary.attempts == summary.commits == 3 and summary.reason == "nothing new to propose"
+
+
+@pytest.mark.parametrize(("room", "attempts"), [(0.004, 0), (0.006, 40), (None, 40)])
+def test_a_kernel_at_its_bound_is_left_alone(tmp_path: Path, room: float | None, attempts: int) -> None:
+    rig = Rig(tmp_path / "run")
+    rig.timer.room = room
+    summary = rig.run()
+    assert summary.attempts == attempts
+    assert ("K0 is at its bound" in summary.reason) is (attempts == 0)
+    if not attempts:
+        assert "leaves 0.40 % of its time" in summary.reason and summary.best_ordinal == 0 and not summary.files
+
+
+def test_room_is_what_memory_and_the_matrix_pipe_do_not_need() -> None:
+    def launch(weight: float, microseconds: float, **facts: object) -> LaunchTime:
+        return LaunchTime("x", weight, microseconds, {"cycles": 20_000.0, "clock_ghz": 2.0, **facts})
+
+    tight, slack = {"memory": 20_000.0, "mfma": 9_000.0}, {"memory": 9_000.0, "mfma": 15_000.0}
+    time_of = partial(ObjectiveTime, heat={})
+    assert time_of(Timing("modelled", (launch(1.0, 12.5, bounds=tight),))).room == 0.0
+    both = (launch(1.0, 12.5, bounds=tight), launch(3.0, 12.5, bounds=slack))
+    assert time_of(Timing("modelled", both)).room == pytest.approx(3 * 2.5 / 50)
+    assert time_of(Timing("measured", (launch(1.0, 12.5),))).room is None

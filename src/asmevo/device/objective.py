@@ -36,6 +36,19 @@ class ObjectiveTime:
         costliest = max(self.timing.launches, key=lambda t: t.weight * t.microseconds)
         return costliest.facts.get("bytes_per_clk_of_cu")
 
+    @property
+    def room(self) -> float | None:
+        """Share of the time that neither memory bandwidth nor the matrix pipe needs, 0 to 1: what can be won without
+        moving fewer bytes or multiplying less. None where the device knows no bounds."""
+        spare = 0.0
+        for one in self.timing.launches:
+            bounds = one.facts.get("bounds")
+            if bounds is None:
+                return None
+            clocks = max(0.0, one.facts["cycles"] - max(bounds["memory"], bounds["mfma"]))
+            spare += one.weight * clocks / (1000.0 * one.facts["clock_ghz"])
+        return spare / sum(one.weight * one.microseconds for one in self.timing.launches)
+
 
 class ObjectiveTimer:
     """Times admitted candidates of one kernel on one device.

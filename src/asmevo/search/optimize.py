@@ -26,6 +26,8 @@ TRIM_UNTIL = 1.2
 """A budget in seconds may be overrun by trimming up to this factor."""
 DRY = "nothing new to propose"
 """Why a search ends that has tried all that its strategies know."""
+AT_BOUND = 0.005
+"""A kernel is at its bound when memory and the matrix pipe leave less than this share of its time to be won."""
 REDIRECT = "redirect"
 """Kind of the event that says why an island was sent elsewhere."""
 
@@ -50,8 +52,8 @@ def optimize(
     What happens depends on the settings and the stored attempts alone, never on what a process remembers, so a seed
     with a budget in attempts gives one lineage, however often the run is killed and resumed. `settings` default to
     those of the run; others may only change the budgets sensibly. Ends when a budget is used, when nothing is left to
-    try, or on a signal; then drops edits that do not pay and writes the result into the run folder. A `driver` has a
-    turn whenever the strategies have stalled, and when they have nothing left.
+    try, at once where K0 is at its bound, or on a signal; then drops edits that do not pay and writes the result into
+    the run folder. A `driver` has a turn whenever the strategies have stalled, and when they have nothing left.
 
     Drafts are made and candidates examined by `executor`, which has so many `workers`; without one, here and one after
     the other, with `strategies` or those that the settings name.
@@ -118,7 +120,8 @@ class _Search:
                 self.bench.learn(k0)
             self.bench.require_k0()
             self._tell("start")
-            reason = self.go(Pipeline(self.bench, self._executor, recorded[1:]), interrupt)
+            reason = self._at_bound() if len(recorded) <= 1 else ""
+            reason = reason or self.go(Pipeline(self.bench, self._executor, recorded[1:]), interrupt)
             store.discard_open()
             trimmer = Trimmer(self.bench, lambda: self._may_trim(interrupt), lambda a: self._tell("trim", a))
             result = trimmer.trim()
@@ -129,6 +132,13 @@ class _Search:
             store.event("stop", self.state.next_ordinal - 1, facts)
         self._tell("stop", reason=reason)
         return summary
+
+    def _at_bound(self) -> str:
+        """Why nothing is to be won with K0; empty when something may be, or nobody knows."""
+        room = self.bench.timed(0).room
+        if room is None or room >= AT_BOUND:
+            return ""
+        return f"K0 is at its bound: what memory and the matrix pipe need leaves {100 * room:.2f} % of its time"
 
     def go(self, pipeline: Pipeline, interrupt: Interrupt) -> str:
         """Search until there is a reason to end. What was under way when one came up is finished, but for a signal or

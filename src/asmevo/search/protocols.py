@@ -56,6 +56,11 @@ class Timed(Protocol):
         """What one compute unit gets of the memory bandwidth; None where nobody knows."""
         ...
 
+    @property
+    def room(self) -> float | None:
+        """Share of the time that neither memory nor the matrix pipe needs; None where nobody knows."""
+        ...
+
 
 class Timer(Protocol):
     """Times candidates that the gate admitted; a search never calls it with others."""
