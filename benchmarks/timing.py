@@ -41,9 +41,10 @@ from benchmarks.timing_order import misordered
 from benchmarks.timing_scores import Predictions, Scores, group, held_tiles, prefetch_pairs, scores
 
 FITTED: Final[dict[str, tuple[float, ...]]] = {
-    "clock_ghz_8": (1.35, 1.4, 1.45, 1.5, 1.55, 1.6),
+    "clock_ghz_8": (1.4, 1.45, 1.5, 1.55, 1.6),
     "hbm_bytes_per_s": (3.3e12, 3.5e12, 3.7e12, 3.9e12, 4.2e12),
-    "hbm_latency_ns": (350, 400, 450, 500),
+    "hbm_latency_ns": (400, 450, 500, 525, 550),
+    "fabric_bytes_per_clk": (560, 640, 720, 800),
     "lds_dma_clk": (4, 8, 10, 12, 14, 16),
 }
 """The fitted parameters of MI308X and the values that `--fit` tries."""

@@ -76,10 +76,11 @@ MI308X_CHIP = (
     P("xcds", 4, "dies", "rocprofiler-compute, SPX mode"),
     P("cus_per_xcd", 20, "CUs", "80 CUs over 4 dies"),
     P("clock_ghz", 1.59, "GHz", "HIPNOTES, sustained: loads from HBM 1.59, MFMA 1.13, MFMA with EXP 1.34", 1.13, 1.85),
-    P("clock_ghz_8", 1.55, "GHz", "fitted (FIT)", 1.13, 1.85),
+    P("clock_ghz_8", 1.5, "GHz", "fitted (FIT)", 1.13, 1.85),
     P("clock_ghz_16", 1.84, "GHz", "HIPNOTES: 301.5 Tflop/s of bf16 at 1.84", 1.13, 1.85),
-    P("hbm_bytes_per_s", 3.5e12, "B/s", "fitted (FIT); HIPNOTES: streams load at 4.06 to 4.27 TB/s", 3.3e12, 4.3e12),
-    P("hbm_latency_ns", 450, "ns", "fitted (FIT)", 300, 580),
+    P("hbm_bytes_per_s", 4.2e12, "B/s", "fitted (FIT); HIPNOTES: streams load at 4.06 to 4.27 TB/s", 3.3e12, 4.3e12),
+    P("hbm_latency_ns", 525, "ns", "fitted (FIT)", 300, 580),
+    P("fabric_bytes_per_clk", 720, "B/clk/XCD", "fitted (FIT)", 500, 1024),
 )
 
 MI325X_CHIP = (

@@ -21,7 +21,7 @@ from asmevo.timing.traffic import MemoryView, Traffic
 
 ASSUMPTIONS: Final = (
     "engine clock constant; power and performance limits not modelled",
-    "caches cold, no L1 hits, footprint read once for each die",
+    "caches cold, no L1 hits, each buffer read once for each die",
     "every load at the mean latency of the levels that serve the launch",
     "LDS accesses without bank conflicts, all lanes active in memory instructions",
     "code in the instruction cache; taken branches and fetch boundaries cost a fixed time",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,7 @@ from asmevo.timing.chips import Chip
 from asmevo.timing.encode import Code, encode_program
 from asmevo.timing.grid import GridRun, run_grid
 from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.origins import origins
 from asmevo.timing.plan import Plan, plan
 from asmevo.timing.traces import Samples, Trace, collect
 from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
@@ -31,6 +32,8 @@ class Prepared:
     launch: Launch
     samples: Samples
     occupancy: Occupancy
+    origins: Mapping[int, str]
+    """Position of a load to the name of the buffer it reads, where that is known."""
     bits: int
     """Width of an element of most matrix instructions; decides the clock. 0 for none."""
 
@@ -42,7 +45,7 @@ class Prepared:
         """
         chip = chip.at(self.bits)
         code = encode_program(self.program, self.samples.positions, chip)
-        moved = traffic(code, self.samples, self.launch, chip)
+        moved = traffic(code, self.samples, self.launch, chip, self.origins)
         work = plan(self.samples, self.launch, self.occupancy.workgroups, chip)
         view = memory_view(moved, code, self.samples, work, self.launch)
         run = run_grid(code, self.samples, work, view, events)
@@ -76,7 +79,7 @@ def prepare(program: Program, launch: Launch, traces: Sequence[Trace], chip: Chi
             f"Workgroups of launch {launch.name!r} have {residency.waves_per_workgroup} waves, and the traces hold "
             "another number; trace whole workgroups."
         )
-    return Prepared(program, launch, samples, residency, _matrix_bits(program, samples))
+    return Prepared(program, launch, samples, residency, origins(program, launch), _matrix_bits(program, samples))
 
 
 def _matrix_bits(program: Program, samples: Samples) -> int:

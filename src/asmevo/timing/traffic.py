@@ -1,14 +1,16 @@
 """Bytes that a launch moves, level by level, and what that leaves for one compute unit.
 
-Traces have no addresses, so this counts instead: what memory instructions ask for, from the traces; what must come from
-memory at least once, from the sizes of the launch's buffers. Reads of a die miss its L2 once for each byte of the
-footprint; the memory-side cache (MALL) misses once for all dies. All lanes are taken as active, caches as cold, and no
-access hits the L1.
+Traces have no addresses, so this counts instead: what memory instructions ask for, from the traces; which buffer they
+ask, from the pointer that their address is made of (`asmevo.timing.origins`); what must come from memory at least once,
+from the sizes of the buffers. Reads of a die miss its L2 once for each byte of a buffer; the memory-side cache (MALL)
+misses once for all dies. All lanes are taken as active, caches as cold, and no access hits the L1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,9 @@ from asmevo.timing.encode import Code
 from asmevo.timing.layout import MEMORY
 from asmevo.timing.plan import Plan
 from asmevo.timing.traces import Samples
+
+ANY: Final = ""
+"""In the place of a buffer's name: a load whose buffer is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,11 @@ class MemoryView:
         return max(0, round(self.inflight / self.bytes_per_clk) - self.load_latency)
 
 
-def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip) -> Traffic:
-    """Traffic of a launch from the traces of some of its workgroups."""
+def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip, origins: Mapping[int, str]) -> Traffic:
+    """Traffic of a launch from the traces of some of its workgroups.
+
+    `origins` says which buffer the loads at some positions read; the others may read any.
+    """
     moved = _moved(code, samples).mean(axis=0) * launch.workgroups
     store = code.columns["store"] > 0
     reads, writes = float(moved[~store].sum()), float(moved[store].sum())
@@ -71,13 +79,17 @@ def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip) -> Traffic
     writable = sum(b.size for b in launch.buffers if b.role in ("out", "inout", "workspace"))
     dies = min(chip.xcds, launch.workgroups)
     written = min(writes, float(writable))
+    size = {b.name: b.size for b in launch.buffers} | {ANY: readable}
+    asked = dict.fromkeys(size, 0.0)
+    for position, count in zip(code.positions[~store].tolist(), moved[~store].tolist(), strict=True):
+        asked[origins.get(position, ANY)] += count
     return Traffic(
         reads=reads,
         writes=writes,
         read_footprint=readable,
         write_footprint=writable,
-        l2_misses=min(reads, float(dies * readable)) + written,
-        hbm=min(reads, float(readable)) + written,
+        l2_misses=sum(min(count, float(dies * size[name])) for name, count in asked.items()) + written,
+        hbm=sum(min(count, float(size[name])) for name, count in asked.items()) + written,
     )
 
 
