@@ -7,21 +7,22 @@ what it does not see it leaves open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from asmevo.isa import Imm, Instruction, MemoryRow, Reg, effects, span, units
+from asmevo.isa import Imm, Instruction, MemoryRow, Reg, RegSet, effects, span, units
 from asmevo.isa.registers import EXEC, M0, SCC, VCC_LO
 from asmevo.isa.row import Space
 from asmevo.launch import Launch, pointer_offsets
 from asmevo.program import Program
 from asmevo.sim.entry import entry_state
 
-State: TypeAlias = dict[int, int]
-"""Register unit to the set of what its value is made of, as bits: `KERNARG`, and `1 << 1 + n` for pointer field n."""
-KERNARG: Final = 1
+Sets: TypeAlias = list[RegSet]
+"""Registers whose value is made of the address of the arguments (the first set), and of each pointer among them."""
 _COPIES: Final = frozenset({"s_mov_b32", "s_mov_b64", "s_and_b32", "s_and_b64", "s_bfe_u64"})
 """What leaves an address of kernel arguments as it is: AMD's kernels mask it to 48 bits."""
 _FLAGS: Final = EXEC | span(SCC, 1) | span(VCC_LO, 2) | span(M0, 1)
@@ -30,109 +31,104 @@ _BUFFERS: Final = (Space.BUFFER, Space.GLOBAL, Space.FLAT)
 _PROBE: Final = 0x5BAD0000_5AFE0000
 
 
+class _Kind(Enum):
+    NOTHING = auto()
+    """It writes no register that could hold a pointer, and loads nothing."""
+    LOAD = auto()
+    """Of anything but arguments: what it writes is no pointer that is known."""
+    ARGUMENTS = auto()
+    """A scalar load at a constant offset."""
+    COPY = auto()
+    OTHER = auto()
+
+
 def origins(program: Program, launch: Launch) -> dict[int, str]:
     """Position of each vector load or atomic whose address is made of one pointer argument, to the buffer's name."""
-    fields = [f.buffer for f in launch.kernarg if f.buffer is not None]
-    if not fields:
+    names = [f.buffer for f in launch.kernarg if f.buffer is not None]
+    if not names:
         return {}
-    offsets = {offset: 1 << 1 + n for n, offset in enumerate(pointer_offsets(launch, program.kernel))}
-    names = {1 << 1 + n: name for n, name in enumerate(fields)}
-    found: dict[int, int] = {}
-    for number, state in enumerate(_begins(program, launch, offsets)):
-        block = program.blocks[number]
-        for position in range(block.first, block.last):
-            instruction = program.lines[position].instruction
-            if address := _address(instruction):
-                found[position] = _made_of(state, address) & ~KERNARG
-            _step(state, instruction, offsets)
-    return {position: names[mask] for position, mask in found.items() if mask in names}
-
-
-def _begins(program: Program, launch: Launch, offsets: Mapping[int, int]) -> Sequence[State]:
-    """State at the begin of each block: the union over all ways to it."""
-    blocks = program.blocks
-    begins: list[State] = [{} for _ in blocks]
-    entry = program.block_of[program.entry]
-    scalars = entry_state(program.kernel.descriptor, _PROBE, launch.block, 0).scalars
-    for half in (_PROBE & 0xFFFFFFFF, _PROBE >> 32):
-        begins[entry].update(dict.fromkeys(np.flatnonzero(scalars == half).tolist(), KERNARG))
-    work, waiting, seen = [entry], {entry}, {entry}
+    offsets = {offset: 1 + n for n, offset in enumerate(pointer_offsets(launch, program.kernel))}
+    blocks, entry = program.blocks, program.block_of[program.entry]
+    begins: list[Sets | None] = [None] * len(blocks)
+    begins[entry] = [_arguments(program, launch), *([0] * len(names))]
+    found: dict[int, str] = {}
+    work = [entry]
     while work:
         number = work.pop()
-        waiting.discard(number)
-        state = dict(begins[number])
-        for line in program.lines[blocks[number].first : blocks[number].last]:
-            _step(state, line.instruction, offsets)
+        begin = begins[number]
+        assert begin is not None
+        sets = list(begin)
+        for position in range(blocks[number].first, blocks[number].last):
+            instruction = program.lines[position].instruction
+            kind, address, reads, writes = _facts(instruction)
+            if address:
+                made = [n for n, held in enumerate(sets) if n and held & address]
+                found.pop(position, None)
+                if len(made) == 1:
+                    found[position] = names[made[0] - 1]
+            if kind is not _Kind.NOTHING:
+                _step(sets, instruction, kind, reads, writes, offsets)
         for successor in blocks[number].successors:
-            if (_join(begins[successor], state) or successor not in seen) and successor not in waiting:
-                work.append(successor)
-                waiting.add(successor)
-            seen.add(successor)
-    return begins
+            before = begins[successor]
+            joined = sets if before is None else [a | b for a, b in zip(before, sets, strict=True)]
+            if joined != before:
+                begins[successor] = list(joined)
+                if successor not in work:
+                    work.append(successor)
+    return found
 
 
-def _join(into: State, other: State) -> bool:
-    """Whether the union changed anything."""
-    changed = False
-    for unit, mask in other.items():
-        if (joined := into.get(unit, 0) | mask) != into.get(unit, 0):
-            into[unit], changed = joined, True
-    return changed
+def _arguments(program: Program, launch: Launch) -> RegSet:
+    """Registers that hold the address of the kernel arguments at the entry."""
+    scalars = entry_state(program.kernel.descriptor, _PROBE, launch.block, 0).scalars
+    held = np.flatnonzero((scalars == _PROBE & 0xFFFFFFFF) | (scalars == _PROBE >> 32))
+    return sum(1 << int(unit) for unit in held)
 
 
-def _step(state: State, instruction: Instruction, offsets: Mapping[int, int]) -> None:
-    known = effects(instruction)
-    writes = known.writes & ~_FLAGS
-    if not writes:
-        return
-    if isinstance(known.row, MemoryRow):
-        scalar = known.row.space is Space.SCALAR
-        loaded = dict(_arguments(state, instruction, offsets)) if scalar else {}
-        for unit in units(writes):
-            _put(state, unit, loaded.get(unit, 0))
-        return
-    made = _made_of(state, known.reads & ~_FLAGS) if state else 0
-    if made & KERNARG and instruction.base not in _COPIES:
-        made &= ~KERNARG  # an address of arguments with something added is not followed
-    for unit in units(writes):
-        _put(state, unit, made)
-
-
-def _put(state: State, unit: int, made: int) -> None:
-    if made:
-        state[unit] = made
-    else:
-        state.pop(unit, None)
-
-
-def _made_of(state: State, registers: int) -> int:
-    made = 0
-    for unit in units(registers):
-        made |= state.get(unit, 0)
-    return made
-
-
-def _arguments(state: State, instruction: Instruction, offsets: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """(unit, pointer) of a scalar load of kernel arguments at a constant offset."""
-    into, base, offset = (*instruction.operands, None, None, None)[:3]
-    if not (isinstance(into, Reg) and isinstance(base, Reg) and isinstance(offset, Imm)):
-        return
-    if _made_of(state, base.units) == KERNARG:
-        for n, unit in enumerate(units(into.units)):
+def _step(
+    sets: Sets, instruction: Instruction, kind: _Kind, reads: RegSet, writes: RegSet, offsets: Mapping[int, int]
+) -> None:
+    keep = ~writes
+    if kind is _Kind.ARGUMENTS:
+        base, offset = instruction.operands[1:3]
+        assert isinstance(base, Reg) and isinstance(offset, Imm)
+        known = sets[0] & base.units == base.units and not any(held & base.units for held in sets[1:])
+        sets[:] = [held & keep for held in sets]
+        for n, unit in enumerate(units(writes) if known else ()):
             at = offset.signed + 4 * n
-            yield unit, offsets.get(at, 0) | offsets.get(at - 4, 0)
+            if pointer := offsets.get(at) or offsets.get(at - 4):
+                sets[pointer] |= 1 << unit
+        return
+    first = 0 if kind is _Kind.COPY else 1
+    through = kind is not _Kind.LOAD
+    for n, held in enumerate(sets):
+        if held:
+            sets[n] = held | writes if through and n >= first and held & reads else held & keep
 
 
-def _address(instruction: Instruction) -> int:
-    """Registers that hold the pointer of a vector load or atomic; 0 for anything else."""
-    row = effects(instruction).row
-    if not isinstance(row, MemoryRow) or row.space not in _BUFFERS or row.kind == "store":
-        return 0
+@lru_cache(maxsize=1 << 16)
+def _facts(instruction: Instruction) -> tuple[_Kind, RegSet, RegSet, RegSet]:
+    """What an instruction does here, the registers that hold its pointer, and those it reads and writes."""
+    known = effects(instruction)
+    row, reads, writes = known.row, known.reads & ~_FLAGS, known.writes & ~_FLAGS
+    if not isinstance(row, MemoryRow):
+        kind = _Kind.COPY if instruction.base in _COPIES else _Kind.OTHER
+        return kind if writes else _Kind.NOTHING, 0, reads, writes
     operands = instruction.operands
+    kind = _Kind.LOAD if writes else _Kind.NOTHING
+    if row.space is Space.SCALAR and row.kind == "load" and len(operands) > 2:
+        constant = isinstance(operands[1], Reg) and isinstance(operands[2], Imm)
+        return _Kind.ARGUMENTS if constant and writes else kind, 0, reads, writes
+    if row.space not in _BUFFERS or row.kind == "store":
+        return kind, 0, reads, writes
     if row.space is Space.BUFFER:  # data, voffset, descriptor, soffset; no data when it goes to LDS
         operands = operands[1 if "lds" in instruction.modifiers else 2 :][:1]
     elif row.kind == "load":
         operands = operands[1:]
+    return kind, _registers(operands), reads, writes
+
+
+def _registers(operands: Sequence[object]) -> RegSet:
     used = 0
     for operand in operands:
         used |= operand.units if isinstance(operand, Reg) else 0
