@@ -69,8 +69,9 @@ def test_a_search_on_a_gpu(runs, fails, standin, tmp_path, monkeypatch):
     spent = confirmations(folder)
 
     def break_once(update):
-        """The GPU loses what is launched next, and works again afterwards."""
-        standin.inject(*(["hipModuleLaunchKernel abort"] if update.ordinal == 2 else []))
+        """The GPU loses what it times of the working point, then an attempt, and works again afterwards."""
+        lost = "abort-once" if update.kind == "start" else "abort" if update.ordinal == 2 else ""
+        standin.inject(*([f"hipModuleLaunchKernel {lost}"] if lost else []))
 
     with open_device("hip", chip)[0] as device:
         went_on = resume(folder, device, settings, progress=break_once)

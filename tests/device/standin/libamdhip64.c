@@ -3,7 +3,8 @@
    STANDIN_SOCKET   path of the simulator's socket
    STANDIN_GPUS     compute units of each GPU, with commas; "304" without it
    STANDIN_NO_VMM   set: addresses cannot be reserved
-   STANDIN_FAULTS   file with lines "function error" or "function hang" or "function abort", read at every call;
+   STANDIN_FAULTS   file with lines "function error" or "function hang" or "function abort", read at every call
+                    ("abort-once" takes the file away first);
                     "function@gpu ..." for one GPU only
 
    All device memory lies in one arena, a memory file that the simulator maps as well. */
@@ -52,7 +53,9 @@ static int fault(const char *function)
         if (!strcmp(what, "hang"))
             for (;;)
                 pause();
-        if (!strcmp(what, "abort"))
+        if (!strcmp(what, "abort-once"))
+            unlink(path);
+        if (!strncmp(what, "abort", 5))
             abort();
         found = atoi(what);
         break;
