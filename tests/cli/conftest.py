@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from asmevo.cli import run
+from asmevo.cli.main import run
 
 Fails = Callable[..., str]
 Runs = Callable[..., str]

@@ -213,7 +213,7 @@ def test_no_llvm_and_old_llvm(fails, tmp_path, monkeypatch, fp8_gemm_path, verb,
 
 def test_run_with_a_buffer_that_is_too_small(capsys, tmp_path, spelled, fp8_gemm_path):
     """The result of the run is printed as well, so stdout is not empty here."""
-    from asmevo.cli import run
+    from asmevo.cli.main import run
 
     small = spelled(('dtype = "bf16"\nshape = [64, 128]', 'dtype = "bf16"\nshape = [8, 128]'))
     assert run(["run", str(fp8_gemm_path), "-l", str(small)]) == 4

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from asmevo.cli import run
+from asmevo.cli.main import run
 from asmevo.store import Store
 from benchmarks.scripted.scenarios import MODEL, SCENARIOS
 from benchmarks.scripted.server import ScriptedServer

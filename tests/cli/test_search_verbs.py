@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from asmevo.cli import run
+from asmevo.cli.main import run
 from asmevo.codeobject import CodeObject
 
 LAUNCH = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "launches" / "tile.toml"

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("triton")
 
-from asmevo.cli import run
+from asmevo.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
 (SCRIPT,) = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "end_to_end.md").read_text(), re.DOTALL)

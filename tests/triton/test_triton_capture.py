@@ -15,7 +15,7 @@ pytest.importorskip("triton")
 import triton
 import triton_kernels as kernels
 
-from asmevo.cli import run
+from asmevo.cli.main import run
 from asmevo.codeobject import CodeObject
 from asmevo.device.simulated import SimDevice
 from asmevo.launch import build_image, load_launches
