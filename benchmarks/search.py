@@ -240,13 +240,7 @@ def report(rows: Sequence[dict[str, Any]], result: dict[str, Any]) -> str:
         f"measured by others on hardware: {measured}. {CAUTION}",
         basis_text("modelled", CHIP),
     ]
-    for name in (
-        "attempts_per_s_per_core",
-        "gated_per_s_per_core",
-        "two_core_scaling",
-        "kill_resume_same",
-        "no_op_commits",
-    ):
+    for name in TRIALS:
         value = result[name]
         lines.append(f"{name}: {value:.2f}" if isinstance(value, float) else f"{name}: {value}")
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asmevo.edit import Delete, Insert, apply_all
+from asmevo.edit import Delete, Insert, Replace, apply_all
 from asmevo.isa import names
 from asmevo.prove import BlockProof, Prover
 from programs import program_from_text
@@ -212,6 +212,15 @@ def test_a_load_by_another_line_keeps_its_side_of_barriers(sinks: bool) -> None:
     again = (Delete((load,)), Insert(place, "global_load_dword v7, v1, s[6:7]"))
     (proof,) = Prover(k0).blocks(apply_all(k0, again))
     assert (proof.same_loads, proof.proved) == (not sinks, not sinks)
+
+
+def test_two_loads_that_exchange_their_lines_across_a_barrier() -> None:
+    loads = "global_load_dword v7, v1, s[6:7]\n s_barrier\n global_load_dword v8, v2, s[6:7]\n"
+    k0 = program_from_text(BODY.format(loads + "v_add_u32_e32 v8, v7, v8"))
+    first, second = (line.id for line in (k0.lines[2], k0.lines[4]))
+    other = (Replace(first, "global_load_dword v8, v2, s[6:7]"), Replace(second, "global_load_dword v7, v1, s[6:7]"))
+    (proof,) = Prover(k0).blocks(apply_all(k0, other))
+    assert not proof.differing and not proof.same_loads and not proof.proved
 
 
 def test_the_clock_is_not_a_value() -> None:

@@ -25,8 +25,8 @@ class BlockProof:
     same_memory: bool
     """Memory is written with the same values, by the same operations in the same order."""
     same_loads: bool
-    """The same loads are made, each as often as in K0, and none that K0 does not have stands behind a barrier that it
-    was in front of."""
+    """The same loads are made, each as often as in K0, and none by another line behind a barrier that it was in front
+    of."""
     same_branch: bool
     """The branch at the end is decided by the same values in the same way."""
     steers: RegSet
@@ -146,16 +146,16 @@ def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
 def _same_loads(old: State, new: State) -> bool:
     """An added load may fault, and one that is gone may have seen what another wave stored meanwhile.
 
-    Lines of K0 keep their side of barriers by the rules of the static stage; of others only this says that they do.
+    A line that makes the same load as in K0 keeps its side of barriers by the rules of the static stage; of other lines
+    only this says that they do.
     """
     before, after = _by_number(old), _by_number(new)
     if {n: len(loads) for n, loads in before.items()} != {n: len(loads) for n, loads in after.items()}:
         return False
-    known = {load.line for load in old.loads}
     return all(
         here.barriers <= there.barriers
         for number, loads in after.items()
-        if not all(load.line in known for load in loads)
+        if {load.line for load in loads} != {load.line for load in before[number]}
         for here, there in zip(loads, before[number], strict=True)
     )
 

@@ -33,7 +33,7 @@ _PROBE: Final = 0x5BAD0000_5AFE0000
 
 class _Kind(Enum):
     NOTHING = auto()
-    """It writes no register that could hold a pointer, and loads nothing."""
+    """It writes no register that could hold a pointer."""
     LOAD = auto()
     """Of anything but arguments: what it writes is no pointer that is known."""
     ARGUMENTS = auto()

@@ -39,6 +39,7 @@ ROUNDINGS = {
     "rtna": Rounding(half_up_bf16, Bounds(most_off=1e-3, mean_relative=2e-3)),
     "rtz": Rounding(truncate_bf16, Bounds(most_off=1e-2, mean_relative=5e-3)),
 }
+"""By the word in the object's name. What is left of the error is the rounding of O itself, and the order of sums."""
 
 
 @dataclass(frozen=True, slots=True)
