@@ -79,8 +79,8 @@ MI308X_CHIP = (
     P("clock_ghz_8", 1.5, "GHz", "fitted (FIT)", 1.13, 1.85),
     P("clock_ghz_16", 1.84, "GHz", "HIPNOTES: 301.5 Tflop/s of bf16 at 1.84", 1.13, 1.85),
     P("hbm_bytes_per_s", 4.2e12, "B/s", "fitted (FIT); HIPNOTES: streams load at 4.06 to 4.27 TB/s", 3.3e12, 4.3e12),
-    P("hbm_latency_ns", 525, "ns", "fitted (FIT)", 300, 580),
-    P("fabric_bytes_per_clk", 720, "B/clk/XCD", "fitted (FIT)", 500, 1024),
+    P("hbm_latency_ns", 525, "ns", "grid search on the objects of FIT, all shapes; `--fit` gives 500", 300, 580),
+    P("fabric_bytes_per_clk", 720, "B/clk/XCD", "as hbm_latency_ns; `--fit` gives 640", 500, 1024),
 )
 
 MI325X_CHIP = (
