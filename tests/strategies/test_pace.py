@@ -37,10 +37,31 @@ def clocks(text: str, rounds: int = 1, late: list[bool] | None = None) -> int:
         (f"{MFMA} v[0:3], v[8:9], v[10:11], 0\nv_pk_mul_f32 v[20:21], v[22:23], v[24:25]", 16 + 4),
         ("s_nop 4\nv_mov_b32_e32 v0, v1", 20 + 4),
         ("v_exp_f32_e32 v0, v1\nv_exp_f32_e32 v2, v3", 16 + 4),
+        # a vector instruction waits for the end of one on f64 elements, of 8 passes
+        ("v_mfma_f64_16x16x4_f64 v[0:7], v[8:9], v[10:11], 0\nv_mov_b32_e32 v20, v21", 32 + 4),
+        # a scalar reader of what a vector instruction wrote waits longer than a vector one
+        ("v_cmp_lt_u32_e32 vcc, v0, v1\nv_cndmask_b32_e32 v2, v3, v4, vcc", 4 + 4),
+        ("v_cmp_lt_u32_e32 vcc, v0, v1\ns_mov_b64 s[0:1], vcc", CHIP.sgpr_result_clk + 4),
+        ("s_setprio 3\nv_mov_b32_e32 v0, v1", 8),
     ],
 )
 def test_counted_by_hand(text: str, expected: int) -> None:
     assert clocks(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "lds", "path"),
+    [
+        ("ds_read_b32 v0, v1", 2 * 256 // CHIP.lds_read_bytes_per_clk, 0),
+        ("ds_write_b32 v1, v0", 2 * CHIP.lds_write_clk_1, 0),
+        ("ds_add_u32 v1, v0", 2 * (256 // CHIP.lds_read_bytes_per_clk + CHIP.lds_write_clk_1), 0),
+        ("buffer_load_dword v0, v1, s[0:3], 0 offen", 0, 4 * 256 // CHIP.l1_bytes_per_clk),
+        ("buffer_load_dword v1, s[0:3], 0 offen lds", 0, 4 * CHIP.lds_dma_clk),
+    ],
+)
+def test_shared_units_are_charged_for_the_waves_beside_it(text: str, lds: int, path: int) -> None:
+    cost = COSTS.of(parse_instruction(text))
+    assert (cost.lds, cost.path) == (lds, path)
 
 
 def test_waits_follow_the_order_of_the_queue() -> None:

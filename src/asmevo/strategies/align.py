@@ -13,9 +13,9 @@ from asmevo.edit import Edit, Insert, apply_all
 from asmevo.program import control_kind
 from asmevo.strategies.bench import address_of, proposal
 from asmevo.strategies.context import Context
-from asmevo.strategies.cost import size_of
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.stretch import stretch_of
+from asmevo.timing.encode import size_of
 
 NOP = "s_nop 0"
 RUN = 3

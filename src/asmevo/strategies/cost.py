@@ -1,4 +1,4 @@
-"""What one instruction costs a wave that issues in order, from a chip's table."""
+"""What one instruction costs a wave that issues in order: its cost on the chip, scoreboard units and queues."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from asmevo.isa import Counter, Instruction, MatrixRow, MemoryRow, Space
-from asmevo.program import Line
+from asmevo.isa import Counter, Instruction, MemoryRow, Space
 from asmevo.timing import Chip
-from asmevo.timing.encode import shape_of
+from asmevo.timing.costs import cost_of
 from asmevo.timing.layout import BARRIER, FORWARD
+from asmevo.timing.shape import Shape, shape_of
 
 PSEUDO, UNITS = 1024, 5120
 """Units of the scoreboard: registers from 0, pseudo units from `PSEUDO`; `UNITS` in all."""
@@ -37,7 +37,8 @@ class Cost:
     idles_matrix: bool = False
     """Waits until the matrix pipe is idle, and keeps it from starting for a while."""
     result: int = 4
-    """Clocks until its results can be read; for memory, from leaving its port or path."""
+    """Clocks until its results can be read; for memory, from leaving its port or path. Of a vector instruction that
+    writes vector registers too, a scalar result counts as ready with those."""
     forward: int = 4
     """Clocks until a chained reader can have them."""
     lds: int = 0
@@ -77,52 +78,36 @@ class Costs:
     def _of(self, instruction: Instruction) -> Cost:
         """The cost of an instruction wherever it stands. Raises `UnsupportedError` for an opcode without a row."""
         chip, shape = self.chip, shape_of(instruction)
-        row = shape.row
-        cost = chip.cost(row.latency)
-        reads = tuple(code for code in shape.codes if code < FORWARD)
-        chained = tuple(code - FORWARD for code in shape.codes if code >= FORWARD)
-        writes = tuple(code % FORWARD for code in shape.writes)
-        if isinstance(row, MatrixRow):
-            clocks = chip.issue_clk * row.passes
-            result = clocks + chip.issue_clk * chip.mfma_read_passes
-            forward = max(clocks, 3 * chip.issue_clk)
-            return Cost(reads, writes, chained, cost.port, clocks, result=result, forward=forward)
-        if isinstance(row, MemoryRow):
-            return self._memory(instruction, row, reads, chained)
+        cost = cost_of(shape, chip)
+        counter, result = self._queue(shape)
+        scalar_only = bool(shape.writes) and all(code >= FORWARD for code in shape.writes)
         return Cost(
-            reads,
-            writes,
-            chained,
-            cost.port,
-            idles_matrix=row.latency == "valu_pk",
-            result=cost.result,
-            forward=cost.result,
-            idle=chip.barrier_clk if shape.kind == BARRIER else chip.issue_clk * shape.extra,
+            reads=tuple(code for code in shape.codes if code < FORWARD),
+            writes=tuple(code % FORWARD for code in shape.writes),
+            chained=tuple(code - FORWARD for code in shape.codes if code >= FORWARD),
+            port=cost.port,
+            matrix=cost.matrix,
+            idles_matrix=cost.idles_matrix,
+            result=result if counter else cost.sgpr if scalar_only else cost.result,
+            forward=result if counter else cost.forward,
+            lds=2 * cost.lds_port,
+            path=4 * cost.path,
+            memory=round(4 * shape.bytes / self.bytes_per_clk) if cost.path else 0,
+            counter=counter,
+            idle=chip.barrier_clk if shape.kind == BARRIER else cost.idle,
             wait_vm=shape.wait_vm,
             wait_lgkm=shape.wait_lgkm,
         )
 
-    def _memory(
-        self, instruction: Instruction, row: MemoryRow, reads: tuple[int, ...], chained: tuple[int, ...]
-    ) -> Cost:
-        chip, shape = self.chip, shape_of(instruction)
+    def _queue(self, shape: Shape) -> tuple[int, int]:
+        """Counter of a memory operation, and clocks from leaving its port or path until it is finished; 0, 0 for the
+        rest."""
+        row, chip = shape.row, self.chip
+        if not isinstance(row, MemoryRow):
+            return 0, 0
         counter = 2 if Counter.LGKM in row.counters else 1
         if row.space is Space.LDS:
-            read = shape.lds_dwords * 256 // chip.lds_read_bytes_per_clk
-            port = chip.lds_write_clk[min(shape.lds_dwords, 4) - 1] if shape.is_store else read
-            return Cost(reads, (), chained, result=chip.lds_latency, lds=2 * port, counter=counter)
+            return counter, chip.lds_latency
         if row.space is Space.SCALAR:
-            return Cost(reads, (), chained, result=chip.scalar_latency, counter=counter)
-        path = 4 * max(chip.issue_clk, shape.bytes // chip.l1_bytes_per_clk)
-        memory = round(4 * shape.bytes / self.bytes_per_clk)
-        result = chip.store_latency if shape.is_store else self.load_latency
-        return Cost(reads, (), chained, result=result, path=path, memory=memory, counter=counter)
-
-
-def size_of(line: Line) -> int:
-    """Bytes of a line; the usual size of its encoding when it was not assembled yet."""
-    if line.words is not None:
-        return len(line.words)
-    instruction = line.instruction
-    short = instruction.encoding == "e32" or instruction.mnemonic.startswith(("s_waitcnt", "s_nop", "s_mov", "s_add"))
-    return 4 if short else 8
+            return counter, chip.scalar_latency
+        return counter, chip.store_latency if shape.is_store else self.load_latency

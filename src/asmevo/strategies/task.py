@@ -139,9 +139,8 @@ def _clocks(source: Cost, target: Cost, kind: Dependence) -> int:
     """Clocks from issue of `source` until `target` issues without a stall."""
     if kind is Dependence.RAW:
         shared = set(source.writes)
-        if source.matrix and shared.intersection(target.chained) and not shared.intersection(target.reads):
-            return source.forward
-        return source.result + source.lds + source.path
+        forwarded = shared.intersection(target.chained) and not shared.intersection(target.reads)
+        return (source.forward if forwarded else source.result) + source.lds + source.path
     if kind is Dependence.WAW and source.matrix:
         return source.result if not target.matrix else 4
     return 4

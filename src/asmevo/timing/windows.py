@@ -14,9 +14,10 @@ from asmevo.isa import effects, units
 from asmevo.program import Block, Program
 from asmevo.program.loops import find_loops
 from asmevo.timing.bounds import Bounds, bounds_of
-from asmevo.timing.encode import Code, shape_of
+from asmevo.timing.encode import Code
 from asmevo.timing.estimate import Estimate
 from asmevo.timing.layout import BARRIER, CAUSES, FORWARD, LDS, MEMORY, SCALAR
+from asmevo.timing.shape import shape_of
 from asmevo.timing.traffic import MemoryView
 
 
