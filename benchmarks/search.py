@@ -15,8 +15,8 @@ by family; `attempts_per_s_per_core` (candidates that break a rule among them) a
 timed and compared under the ensemble) on the example, per CPU-second; `two_core_scaling`: gated candidates a wall
 second with two workers over those with one, null on a machine on which two spinning threads do not scale by 1.9;
 `kill_resume_same`: whether a run that was killed `--kills` times at random moments has the lineage of an undisturbed
-one; `no_op_commits`: how many of `--no-ops` edits without effect became commits. What was not asked for is null. Exit
-code 1 when one did, or a lineage differed.
+one; `no_ops_admitted` and `no_op_commits`: how many of `--no-ops` edits without effect the gate admitted, and how many
+of those became commits. What was not asked for is null. Exit code 1 when one did, or a lineage differed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from asmevo.verdict import AsmEvoError
 from benchmarks.common import print_json
 from benchmarks.objects import ROOT
 from benchmarks.search_kernels import Subject, subjects
-from benchmarks.search_trials import kill_resume_same, no_op_commits, speeds, two_core_scaling
+from benchmarks.search_trials import kill_resume_same, no_op_trial, speeds, two_core_scaling
 
 CHIP = "mi300x"
 MEASURED = {
@@ -56,7 +56,14 @@ CAUTION = (
     "real chips."
 )
 
-TRIALS = ("attempts_per_s_per_core", "gated_per_s_per_core", "two_core_scaling", "kill_resume_same", "no_op_commits")
+TRIALS = (
+    "attempts_per_s_per_core",
+    "gated_per_s_per_core",
+    "two_core_scaling",
+    "kill_resume_same",
+    "no_ops_admitted",
+    "no_op_commits",
+)
 SECONDS = 60.0
 """Budget of a kernel where none is given: half an hour for the whole list on two cores."""
 
@@ -106,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 say(f"  left out: {error}")
                 left_out[subject.name] = str(error)
         result |= {"kernels": rows, "left_out": left_out, "geomean": geomeans(rows)}
-        speed = scaling = same = commits = None
+        speed = scaling = same = None
+        admitted = commits = None
         if not options.no_speed:
             say("speed of one core")
             speed = once(out / "speeds.json", {}, lambda: list(speeds(device)))
@@ -120,8 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.no_ops:
             say(f"{options.no_ops} edits without effect")
             wanted = {"no_ops": options.no_ops}
-            commits = once(out / "no_ops.json", wanted, lambda: no_op_commits(device, out / "no_ops", options.no_ops))
-        result |= {"kill_resume_same": same, "no_op_commits": commits}
+            made = once(out / "no_ops.json", wanted, lambda: list(no_op_trial(device, out / "no_ops", options.no_ops)))
+            admitted, commits = made
+        result |= {"kill_resume_same": same, "no_ops_admitted": admitted, "no_op_commits": commits}
     print(report(rows, result))
     if options.json:
         print_json(result)

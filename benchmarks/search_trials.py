@@ -34,27 +34,38 @@ BROKEN = 40
 """Candidates that break a rule, for each that does not: strategies of which most proposals fail are of this kind."""
 GATED = 6
 KILLED_ATTEMPTS = 40
+NOP_BYTES = 4
 
 
 class NoOp:
-    """An edit that changes bytes and nothing else: one more `s_nop` in front of any instruction."""
+    """An edit that changes bytes and nothing else: `s_nop` in front of any instruction, as many as fill a fetch.
+
+    Fewer would move the code behind them against the boundaries of fetch, which is an effect (see `Align`).
+    """
 
     name = "no_op"
 
     def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
         ids = [line.id for line in context.lines]
+        nops = ("s_nop 0",) * (chip(CHIP).fetch_bytes // NOP_BYTES)
         for at in rng.sample(ids, len(ids)):
-            yield Proposal((Insert(at, "s_nop 0"),), f"nop in front of {at}", (at, at), 0.0)
+            yield Proposal((Insert(at, nops),), f"nops in front of {at}", (at, at), 0.0)
 
 
-def no_op_commits(device: Device, folder: Path, count: int) -> int:
-    """How many of so many edits without effect become commits; none should."""
+def no_op_trial(device: Device, folder: Path, count: int) -> tuple[int, int]:
+    """How many of so many edits without effect the gate admits, and how many of those become commits; none should."""
     shutil.rmtree(folder, ignore_errors=True)
     settings = Settings(attempts=count, stall=count + 1, trims=0)
+    launches, admitted = load_launches(TILE), 0
+
+    def told(update: Update) -> None:
+        nonlocal admitted
+        admitted += update.kind in ("attempt", "commit") and update.microseconds is not None
+
     strategies = {"no_op": NoOp()}
-    launches = load_launches(TILE)
-    summary = start(folder, K0.read_bytes(), launches, device, chip=CHIP, settings=settings, strategies=strategies)
-    return summary.commits
+    k0 = K0.read_bytes()
+    summary = start(folder, k0, launches, device, chip=CHIP, settings=settings, strategies=strategies, progress=told)
+    return admitted, summary.commits
 
 
 def speeds(device: Device) -> tuple[float, float]:

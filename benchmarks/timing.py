@@ -18,6 +18,7 @@ a CPU-second), `retime_s` (CPU-seconds to time a traced candidate of the demo GE
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -54,10 +55,10 @@ REPEATS: Final = 5
 
 @dataclass(frozen=True)
 class Case:
-    """A candidate and its launch, ready for the model."""
+    """A candidate and its launch with each routing, ready for the model."""
 
     candidate: Candidate
-    prepared: Prepared
+    routed: tuple[Prepared, ...]
 
 
 def ready(candidates: Sequence[Candidate]) -> list[Case]:
@@ -74,8 +75,13 @@ def ready(candidates: Sequence[Candidate]) -> list[Case]:
 
 
 def modelled(cases: Sequence[Case], **changes: float) -> dict[Candidate, float]:
-    """Modelled times in microseconds; with changed parameters of the chip where given."""
-    return {c.candidate: c.prepared.replay(chip_of(c.candidate.shape).with_(**changes)).microseconds for c in cases}
+    """Modelled times in microseconds, means over the routings; with changed parameters of the chip where given."""
+    return {
+        case.candidate: statistics.fmean(
+            routed.replay(chip_of(case.candidate.shape).with_(**changes)).microseconds for routed in case.routed
+        )
+        for case in cases
+    }
 
 
 def only(predictions: Mapping[Candidate, float], tiles: frozenset[tuple[int, int]], *, held: bool) -> Predictions:
@@ -181,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mca = Mca()
     baselines: dict[str, Predictions] = {
         "roofline": {c.candidate: roofline(c.candidate) for c in cases},
-        "llvm-mca": {c.candidate: mca.time(c.candidate, c.prepared) for c in cases},
+        "llvm-mca": {c.candidate: mca.time(c.candidate, c.routed[0]) for c in cases},
         "nearest measured shape": nearest([c.candidate for c in cases]),
     }
     small: list[Cell] = list(cells())
@@ -189,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     mwi, retime = speed()
     total, apart = scores(predictions), scores(only(predictions, held, held=True))
     prefetch = prefetch_pairs(predictions)
-    clocks = sorted({(m.name, m.at(c.prepared.bits).clock_ghz) for c in cases for m in [chip_of(c.candidate.shape)]})
+    clocks = sorted({(m.name, m.at(c.routed[0].bits).clock_ghz) for c in cases for m in [chip_of(c.candidate.shape)]})
     print("times modelled on " + ", ".join(f"{name} at {ghz:g} GHz (8-bit matrix types)" for name, ghz in clocks))
     print(f"{'':<28}{'shapes':>7}{'spearman':>10}{'pairs':>10}{'close':>10}{'regret':>10}{'error':>10}")
     print(report("model", total))

@@ -11,7 +11,7 @@ import csv
 import statistics
 import zipfile
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,9 @@ DOUBTED_RESULT: Final = ("", "err>50%")
 """What `suspect` may say of a row whose time counts: only its result is in doubt, if anything."""
 SAMPLES: Final = 16
 """Workgroups that stand for a grid, evenly spaced; the last that has rows and the first that has none are added."""
+ROUTINGS: Final = 5
+"""Random routings that a modelled time is the mean of: the seed of the one that was timed is not known, and with few
+tokens it decides how many experts get any."""
 FAMILIES: Final = ("fmoe", "fmoe_2stages")
 
 
@@ -161,10 +164,13 @@ class Cases:
     _programs: dict[str, Program] = field(default_factory=dict[str, Program])
     _traced: dict[Hashable, tuple[list[WaveTrace], ...]] = field(default_factory=dict[Hashable, Any])
 
-    def ready(self, candidate: Candidate) -> Prepared:
-        """The launch of a candidate, ready for the chip that it was timed on."""
+    def ready(self, candidate: Candidate) -> tuple[Prepared, ...]:
+        """The launch of a candidate with each of `ROUTINGS` routings, ready for the chip that it was timed on."""
         shape = candidate.shape
         recipe = recipe_of(candidate, shape.tokens, shape.experts, shape.topk)
+        return tuple(self._routed(candidate, replace(recipe, seed=seed)) for seed in range(ROUTINGS))
+
+    def _routed(self, candidate: Candidate, recipe: GatedExperts) -> Prepared:
         launch = recipe.launch("measured")
         busy, idle = self._waves(candidate)
         edge = blocks_of(recipe) * launch.grid[0]
@@ -174,7 +180,7 @@ class Cases:
             for number in sorted(numbers)
             for wave in (busy if number < edge else idle)
         ]
-        return prepare(self.program(candidate.path), launch, traces, chip_of(shape))
+        return prepare(self.program(candidate.path), launch, traces, chip_of(candidate.shape))
 
     def program(self, path: str) -> Program:
         """The program of an object of the wheel."""
@@ -210,7 +216,7 @@ def recipe_of(candidate: Candidate, tokens: int, experts: int, topk: int, inter:
 
 
 def blocks_of(recipe: GatedExperts) -> int:
-    """Blocks of rows that hold any, by the recipe's routing: random, as the tuner that took the times does it."""
+    """Blocks of rows that hold any, by the recipe's routing."""
     rows = np.bincount(recipe.chosen().ravel(), minlength=recipe.experts)
     return int((-(-rows // recipe.tile_m)).sum())
 

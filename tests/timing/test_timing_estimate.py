@@ -204,3 +204,21 @@ def test_a_program_of_another_target_is_not_timed(mi300x: Chip) -> None:
     program = program_from_text("s_nop 0\ns_endpgm", target="gfx950")
     with pytest.raises(UnsupportedError, match="mi300x executes gfx942 code and the object is made for gfx950"):
         estimate(program, launch_of(), traces_of(program), mi300x)
+
+
+def test_samples_stand_for_the_workgroups_that_are_nearest() -> None:
+    program = program_from_text("s_endpgm", lds_size=0)
+    samples = collect(program, [FakeTrace(g, 0, runs_of(program)) for g in (2, 5, 6, 12)])
+    assert samples.nearest(np.arange(16)).tolist() == [0] * 4 + [1] * 2 + [2] * 3 + [3] * 7
+    assert samples.shares(16).tolist() == [4, 2, 3, 7]
+
+
+def test_traffic_counts_each_sample_as_often_as_it_stands_for_workgroups(mi300x: Chip) -> None:
+    body = "global_load_dwordx4 v[4:7], v0, s[2:3]\n"
+    program = program_from_text(f"s_cbranch_scc1 out\n{body}out:\ns_endpgm", lds_size=0)
+    whole, short = runs_of(program), np.array([[0, 1], [2, 3]], np.int32)
+    few = estimate(program, launch_of(100, 1), [FakeTrace(g, 0, whole if g < 8 else short) for g in (7, 8, 99)], mi300x)
+    all_ = estimate(
+        program, launch_of(100, 1), [FakeTrace(g, 0, whole if g < 8 else short) for g in range(100)], mi300x
+    )
+    assert few.traffic.reads == all_.traffic.reads == 8 * 1024

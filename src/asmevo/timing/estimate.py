@@ -135,7 +135,7 @@ def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
     run, work, code = done.run, done.plan, done.code
     chip = code.chip
     scale = run.cycles / run.replayed_cycles
-    everything = samples.counts.sum(axis=0) * (launch.workgroups / len(samples.spans))
+    everything = samples.shares(launch.workgroups) @ samples.counts
     return Estimate(
         microseconds=done.microseconds,
         cycles=run.cycles,

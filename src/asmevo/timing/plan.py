@@ -48,17 +48,11 @@ class Plan:
 def plan(samples: Samples, launch: Launch, resident: int, chip: Chip) -> Plan:
     """The workgroups of the busiest compute unit that holds `resident` at once."""
     length = samples.counts.sum(axis=1)
-    queue = _sample_of(samples, np.arange(0, launch.workgroups, chip.xcds))
+    queue = samples.nearest(np.arange(0, launch.workgroups, chip.xcds))
     mine = _busiest(queue, length / samples.waves_per_workgroup, resident, chip)
     long = mine[length[mine] >= SHORT * length[mine].max()]
     resident = min(resident, len(long))
     return Plan(len(long), resident, _chosen(long, length, _replayed(len(long), resident, float(length[long].mean()))))
-
-
-def _sample_of(samples: Samples, workgroups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sample nearest to each workgroup: neighbours in the grid do alike."""
-    at = np.array(samples.workgroups, np.int64)
-    return np.searchsorted((at[:-1] + at[1:]) // 2, workgroups, side="right")
 
 
 def _busiest(queue: NDArray[np.int64], length: NDArray[np.float64], resident: int, chip: Chip) -> NDArray[np.int64]:

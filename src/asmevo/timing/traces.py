@@ -36,7 +36,7 @@ class Trace(Protocol):
 
 @dataclass(frozen=True)
 class Samples:
-    """Traces of whole workgroups. Each stands for an equal share of the grid."""
+    """Traces of whole workgroups. Each stands for the workgroups of the grid that are nearest to it."""
 
     workgroups: tuple[int, ...]
     """Linear numbers of the sampled workgroups, ascending."""
@@ -56,6 +56,15 @@ class Samples:
     @property
     def waves_per_workgroup(self) -> int:
         return int((self.spans[:, 1] - self.spans[:, 0]).max())
+
+    def nearest(self, workgroups: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The sample nearest to each workgroup of the grid, the later of two: neighbours do alike."""
+        at = np.array(self.workgroups, np.int64)
+        return np.searchsorted((at[:-1] + at[1:] + 1) // 2, workgroups, side="right")
+
+    def shares(self, total: int) -> NDArray[np.int64]:
+        """[workgroup] How many of the `total` workgroups of the grid each sample stands for."""
+        return np.bincount(self.nearest(np.arange(total)), minlength=len(self.workgroups))
 
 
 def traces_needed(launch: Launch, count: int = SAMPLES) -> tuple[int, ...]:

@@ -72,7 +72,7 @@ def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip, origins: M
 
     `origins` says which buffer the loads at some positions read; the others may read any.
     """
-    moved = _moved(code, samples).mean(axis=0) * launch.workgroups
+    moved = samples.shares(launch.workgroups) @ _moved(code, samples)
     store = code.columns["store"] > 0
     reads, writes = float(moved[~store].sum()), float(moved[store].sum())
     readable = sum(b.size for b in launch.buffers if b.role in ("in", "inout", "workspace"))
