@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from asmevo.strategies.align import Align
+from asmevo.strategies.combine import Combine
 from asmevo.strategies.nudge import Nudge
+from asmevo.strategies.pack import Pack
 from asmevo.strategies.priority import Priority
 from asmevo.strategies.proposal import Strategy
 from asmevo.strategies.rename import Rename
@@ -15,7 +17,17 @@ from asmevo.strategies.simplify import Simplify
 from asmevo.strategies.waits import Waits
 from asmevo.verdict import UsageError
 
-_ALL: tuple[Strategy, ...] = (Reschedule(), Nudge(), Waits(), Simplify(), Align(), Rename(), Priority())
+_ALL: tuple[Strategy, ...] = (
+    Reschedule(),
+    Nudge(),
+    Waits(),
+    Simplify(),
+    Align(),
+    Rename(),
+    Priority(),
+    Combine(),
+    Pack(),
+)
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""
 

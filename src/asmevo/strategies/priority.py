@@ -21,8 +21,8 @@ FEWEST = 4
 
 
 class Priority:
-    """Raises the priority in front of each run of matrix instructions of a block and lowers it behind, or takes such
-    instructions out again where the block has some."""
+    """Priorities around matrix instructions: raised in front of each run of them and lowered behind, or taken out again
+    where the block has some."""
 
     name = "priority"
 

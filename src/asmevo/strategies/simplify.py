@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from asmevo.edit import Delete, Edit, Insert, Replace, apply_all
+from asmevo.edit import Delete, Insert, Replace
 from asmevo.program import control_kind
 from asmevo.strategies.arrange import Item
 from asmevo.strategies.bench import proposal
-from asmevo.strategies.context import Analyses, Context
+from asmevo.strategies.context import Context
 from asmevo.strategies.copies import propagations
 from asmevo.strategies.invariants import invariant_lines, texts
 from asmevo.strategies.placement import spaced
 from asmevo.strategies.proposal import Proposal
+from asmevo.strategies.settle import settled
 from asmevo.strategies.values import dead_lines, redundant_lines
 
 
@@ -41,7 +42,7 @@ class Simplify:
         found = propagations(lines, live)
         for copy in rng.sample(found, len(found)):
             edits = [*(Replace(i, text) for i, text in copy.replaced.items()), Delete((copy.copy,))]
-            yield from _proposal(context, edits, f"copy `{_text(context, copy.copy)}` propagated")
+            yield from settled(context, edits, f"copy `{_text(context, copy.copy)}` propagated")
         yield from _fewer_nops(context)
 
 
@@ -59,7 +60,7 @@ def _deletions(context: Context, rng: random.Random, ids: Sequence[int], what: s
 def _deletion(context: Context, ids: Sequence[int], what: str) -> Iterator[Proposal]:
     if ids:
         which = f"`{_text(context, ids[0])}`" if len(ids) == 1 else f"{len(ids)} lines"
-        yield from _proposal(context, [Delete(tuple(ids))], f"delete {which}: {what}")
+        yield from settled(context, [Delete(tuple(ids))], f"delete {which}: {what}")
 
 
 def _hoists(context: Context, rng: random.Random) -> Iterator[Proposal]:
@@ -72,7 +73,7 @@ def _hoists(context: Context, rng: random.Random) -> Iterator[Proposal]:
         chosen += [sorted(rng.sample(ids, len(ids) // 2), key=context.program.position.__getitem__)]
     for some in chosen:
         edits = [Insert(first, texts(context.program, some), fallthrough=True), Delete(tuple(some))]
-        yield from _proposal(context, edits, f"{len(some)} loop-invariant lines moved in front of the loop")
+        yield from settled(context, edits, f"{len(some)} loop-invariant lines moved in front of the loop")
 
 
 def _fewer_nops(context: Context) -> Iterator[Proposal]:
@@ -80,20 +81,3 @@ def _fewer_nops(context: Context) -> Iterator[Proposal]:
     result = spaced(context.analyses, {context.block.number: items})
     if result and result[1]:
         yield proposal(context, *result, "nops as short as spacing allows")
-
-
-def _proposal(context: Context, edits: Sequence[Edit], what: str) -> Iterator[Proposal]:
-    """The edits with the nops that they make necessary; nothing when waits or spacing of other blocks break."""
-    program = apply_all(context.program, edits)
-    analyses = Analyses(program, context.analyses.analyst)
-    if not analyses.analyst.too_close(program):
-        if context.analyses.placer.is_right(program):
-            yield proposal(context, program, edits, what)
-        return
-    block = program.blocks[context.block.number]
-    contents: Mapping[int, Sequence[Item]] = {
-        block.number: [line.id for line in program.lines[block.first : block.last]]
-    }
-    result = spaced(analyses, contents)
-    if result and context.analyses.placer.is_right(result[0]):
-        yield proposal(context, result[0], (*edits, *result[1]), what)
