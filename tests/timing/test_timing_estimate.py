@@ -222,3 +222,13 @@ def test_traffic_counts_each_sample_as_often_as_it_stands_for_workgroups(mi300x:
         program, launch_of(100, 1), [FakeTrace(g, 0, whole if g < 8 else short) for g in range(100)], mi300x
     )
     assert few.traffic.reads == all_.traffic.reads == 8 * 1024
+
+
+def test_the_error_of_sampling_follows_from_how_much_the_samples_differ() -> None:
+    program = program_from_text("s_nop 0\n" * 7 + "s_endpgm", lds_size=0)
+    alike, other = np.array([[0, 8]], np.int32), np.array([[0, 4]], np.int32)
+    one = collect(program, [FakeTrace(0, 0, alike)])
+    assert one.error(1) == 0.0 and one.error(2) is None
+    assert collect(program, [FakeTrace(g, 0, alike) for g in (1, 5)]).error(8) == 0.0
+    mixed = collect(program, [FakeTrace(1, 0, alike), FakeTrace(5, 0, other)])
+    assert mixed.error(8) == pytest.approx(8**0.5 / 6 * (3 / 4 / 2) ** 0.5)

@@ -15,8 +15,8 @@ LATE = [*MFMA, "ds_read_b64 v[100:101], v110", "s_waitcnt lgkmcnt(0)"]
 EARLY = ["ds_read_b64 v[104:105], v110", *MFMA, "s_waitcnt lgkmcnt(0)"]
 
 
-def of(text: str, trips: int = 20) -> Profile:
-    e = timed(text, trips)
+def of(text: str, trips: int = 20, workgroups: int = 1) -> Profile:
+    e = timed(text, trips, workgroups=workgroups)
     return profile(e.code.program, e)
 
 
@@ -105,3 +105,8 @@ most to gain: block 1..7, at most 66.9 % of the time
 def test_the_text_names_source_chip_clock_windows_and_lines() -> None:
     assert render(of(loop(LATE[-4:]), 3), listing=True) == EXPECTED
     assert "s_endpgm" not in render(of(loop(LATE), 3))
+
+
+def test_a_sampled_launch_says_how_many_workgroups_were_traced_and_what_that_leaves_in_doubt() -> None:
+    text = render(of(loop(LATE), workgroups=64))
+    assert "1 of 64 workgroups traced" in text and "standard error of the instructions is not known" in text

@@ -25,7 +25,7 @@ ASSUMPTIONS: Final = (
     "every load at the mean latency of the levels that serve the launch",
     "LDS accesses without bank conflicts, all lanes active in memory instructions",
     "code in the instruction cache; taken branches and fetch boundaries cost a fixed time",
-    "the busiest compute unit decides; workgroups not sampled behave like the sampled ones",
+    "the busiest compute unit decides; workgroups not sampled behave like the nearest sampled ones",
 )
 """What the model takes for granted, for reports."""
 
@@ -72,12 +72,16 @@ class Estimate:
     """Of matrix instructions, whole launch."""
     peak_flops: float
     """A second, for this mix of matrix instructions."""
+    workgroups: int
+    """Of the grid."""
     workgroups_of_cu: int
     """Workgroups of the busiest compute unit."""
     replayed: int
     """How many of them were replayed; the rest is extrapolated."""
     sampled: tuple[int, ...]
-    """Workgroups whose traces were used."""
+    """Workgroups whose traces were used; each stands for those nearest to it."""
+    sampling_error: float | None
+    """As in `Samples.error`: what having sampled leaves in doubt about the executed instructions."""
     tail_cycles: float
     lines: LineTimes
     code: Code
@@ -111,9 +115,11 @@ class Estimate:
             "bytes_per_clk_of_cu": self.view.bytes_per_clk,
             "flops": self.flops,
             "peak_flops": self.peak_flops,
+            "workgroups": self.workgroups,
             "workgroups_of_cu": self.workgroups_of_cu,
             "replayed": self.replayed,
             "sampled": list(self.sampled),
+            "sampling_error": self.sampling_error,
             "tail_cycles": self.tail_cycles,
             "assumptions": list(self.assumptions),
         }
@@ -147,9 +153,11 @@ def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
         bounds=bounds_of(code, run.count, done.view).scaled(work.share),
         flops=flops_of(code, everything),
         peak_flops=peak_flops(code, run.count, chip),
+        workgroups=launch.workgroups,
         workgroups_of_cu=run.workgroups,
         replayed=run.replayed,
         sampled=samples.workgroups,
+        sampling_error=samples.error(launch.workgroups),
         tail_cycles=run.tail_cycles * scale,
         lines=LineTimes(
             count=_times(run.count, work.share),

@@ -24,6 +24,12 @@ def _summary(profile: Profile) -> Iterator[str]:
         f"{e.cycles:.0f} cycles on the busiest compute unit with {e.workgroups_of_cu} workgroups; "
         f"{o.workgroups} fit at once ({o.waves_per_simd:g} waves a SIMD, limited by {o.limiter})"
     )
+    if len(e.sampled) < e.workgroups:
+        doubt = "is not known" if e.sampling_error is None else f"{100 * e.sampling_error:.1f} %"
+        yield (
+            f"{len(e.sampled)} of {e.workgroups} workgroups traced, the others taken to do as the nearest of them; "
+            f"standard error of the instructions {doubt}"
+        )
     b = e.bounds
     bounds = ((n, getattr(b, n)) for n in ("issue", "valu", "mfma", "lds", "l1", "memory"))
     yield "busy: " + ", ".join(f"{name} {100 * value / e.cycles:.0f} %" for name, value in bounds)

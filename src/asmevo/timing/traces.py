@@ -57,6 +57,17 @@ class Samples:
     def waves_per_workgroup(self) -> int:
         return int((self.spans[:, 1] - self.spans[:, 0]).max())
 
+    def error(self, total: int) -> float | None:
+        """Relative standard error of the executed instructions of all `total` workgroups of the grid, 0 when all were
+        sampled; None where one sample stands for several. By the formula for random samples without replacement."""
+        count = len(self.workgroups)
+        if count >= total:
+            return 0.0
+        if count == 1:
+            return None
+        executed = self.counts.sum(axis=1)
+        return float(executed.std(ddof=1) / executed.mean() * ((1 - count / total) / count) ** 0.5)
+
     def nearest(self, workgroups: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sample nearest to each workgroup of the grid, the later of two: neighbours do alike."""
         at = np.array(self.workgroups, np.int64)
