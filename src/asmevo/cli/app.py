@@ -17,6 +17,7 @@ VERBS = (
     "debug",
     "compare",
     "profile",
+    "calibrate",
     "verify",
     "strength",
     "optimize",

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from asmevo.timing import chip, chip_of_file
+
 ObjectPath = Annotated[Path, Argument(metavar="K0", help="The code object (.co, .hsaco).", show_default=False)]
 KernelName = Annotated[str | None, Option("--kernel", help="Kernel of an object that has several.")]
 LaunchPaths = Annotated[
@@ -20,7 +22,17 @@ LaunchPaths = Annotated[
     ),
 ]
 LaunchName = Annotated[str | None, Option("--name", help="Name of the launch, when there are several.")]
-ChipName = Annotated[str, Option("--chip", help="Chip whose time is modelled.")]
+
+
+def _chip(value: str) -> str:
+    """The name of a chip, of which a file ends with .toml."""
+    return chip_of_file(Path(value), chip).name if value.endswith(".toml") else value
+
+
+ChipName = Annotated[
+    str,
+    Option("--chip", callback=_chip, help="Chip whose time is modelled, or a TOML file of one that differs from it."),
+]
 DeviceName = Annotated[str, Option("--device", help="Where it runs: sim, or hip for an AMD GPU of this machine.")]
 Gpus = Annotated[
     list[int] | None,

@@ -63,6 +63,11 @@ class SimDevice(Device):
         self._timeable: OrderedDict[Hashable, Timeable] = OrderedDict()
         self._ensemble = Ensemble(self._chip)
 
+    @property
+    def chip(self) -> Chip:
+        """Whose time is modelled."""
+        return self._chip
+
     def load(self, data: bytes, kernel: str | None = None) -> Module:
         module = Module(data, kernel)
         self._loaded(module)
@@ -135,6 +140,10 @@ class SimDevice(Device):
         loaded = self._loaded(module)
         parts = tuple((self._trace(loaded, one, limits), one.weight) for one in objective_of(launches))
         return _kept(self._timeable, parts, lambda: Timeable(parts), _PREPARED)
+
+    def prepared(self, module: Module, launch: Launch, *, limits: RunLimits | None = None) -> Prepared:
+        """A launch traced, to be replayed on copies of the chip."""
+        return self._trace(self._loaded(module), launch, limits or RunLimits())
 
     def profile(self, module: Module, launch: Launch, *, limits: RunLimits | None = None) -> Profile:
         """Where the modelled time of one launch goes."""

@@ -1,6 +1,7 @@
 """What a user sees: facts as JSON-able values and the same as text."""
 
 from asmevo.report.attempts import attempt_facts, attempt_text, by_weight, refusing
+from asmevo.report.calibration import calibration_text, chip_remark
 from asmevo.report.captures import captured_text
 from asmevo.report.checks import checks_text, verification_text
 from asmevo.report.containers import container_facts, container_text
@@ -22,8 +23,10 @@ __all__ = [
     "attempt_text",
     "basis_text",
     "by_weight",
+    "calibration_text",
     "captured_text",
     "checks_text",
+    "chip_remark",
     "comparison_facts",
     "comparison_text",
     "container_facts",

@@ -12,6 +12,7 @@ from asmevo.timing.ensemble import Ensemble, Timeable
 from asmevo.timing.estimate import ASSUMPTIONS, Estimate, LineTimes, estimate, estimate_of
 from asmevo.timing.layout import CAUSES, Cause
 from asmevo.timing.occupancy import Occupancy, occupancy
+from asmevo.timing.overrides import chip_of_file, override, table_of, to_toml, with_overrides
 from asmevo.timing.prepared import Prepared, prepare
 from asmevo.timing.profile import LineProfile, Profile, Roofline, profile
 from asmevo.timing.render import annotated, render
@@ -43,14 +44,19 @@ __all__ = [
     "Traffic",
     "annotated",
     "chip",
+    "chip_of_file",
     "chips",
     "comparison_of",
     "estimate",
     "estimate_of",
     "occupancy",
+    "override",
     "prepare",
     "profile",
     "render",
+    "table_of",
     "timeline",
+    "to_toml",
     "traces_needed",
+    "with_overrides",
 ]

@@ -19,6 +19,7 @@ from functools import cache
 
 from asmevo.timing.chips import Chip, ClassCost, build_chip
 from asmevo.timing.chips import Parameter as P
+from asmevo.timing.overrides import chip_in_brackets
 from asmevo.verdict import UsageError
 
 COMPUTE_UNIT = (
@@ -130,8 +131,11 @@ def chips() -> dict[str, Chip]:
 
 
 def chip(name: str) -> Chip:
-    """A chip by name. Raises `UsageError` with the names there are."""
-    try:
-        return chips()[name]
-    except KeyError:
-        raise UsageError(f"There is no chip {name!r}; the chips are {', '.join(chips())}.") from None
+    """A chip by name, which may have numbers of its own in brackets (`asmevo.timing.overrides`).
+
+    Raises `UsageError` with the names there are, and `InputError` for numbers that cannot be.
+    """
+    base, bracket, numbers = name.partition("[")
+    if base not in chips():
+        raise UsageError(f"There is no chip {name!r}; the chips are {', '.join(chips())}.")
+    return chip_in_brackets(numbers, chips()[base]) if bracket else chips()[base]

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from asmevo.verdict import UnsupportedError, UsageError
+
+GIVEN: Final = "given by the user"
+"""Source of a number that no table cites (`asmevo.timing.overrides`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,8 @@ class Chip:
     def clock_status(self) -> str:
         """What is known of the clock, for reports."""
         low, high = self.range("clock_ghz")
+        if self.parameters["clock_ghz"].source == GIVEN:
+            return GIVEN if low == high else f"{GIVEN}; {low:g} to {high:g} GHz are plausible"
         return f"assumed, not measured; {low:g} to {high:g} GHz are plausible under load"
 
     def at(self, bits: int) -> Chip:

@@ -1,7 +1,18 @@
 """Hardware counters that rocprofv3 collected, beside the modelled profile."""
 
 from asmevo.device.counters.beside import Pair, beside, render_beside
-from asmevo.device.counters.read import read_counters
-from asmevo.device.counters.values import KernelCounters, of_kernel
+from asmevo.device.counters.read import read_counters, read_rows
+from asmevo.device.counters.values import KernelCounters, Reading, by_kernel, of_kernel, written_names
 
-__all__ = ["KernelCounters", "Pair", "beside", "of_kernel", "read_counters", "render_beside"]
+__all__ = [
+    "KernelCounters",
+    "Pair",
+    "Reading",
+    "beside",
+    "by_kernel",
+    "of_kernel",
+    "read_counters",
+    "read_rows",
+    "render_beside",
+    "written_names",
+]

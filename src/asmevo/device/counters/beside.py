@@ -44,30 +44,47 @@ class _Model:
 
     def issued(self, *pipes: Pipe) -> float:
         """Wave instructions of these pipes over the whole launch."""
-        estimate = self.profile.estimate
         total = sum(
             line.count
             for line in self.profile.lines
             if row_of(self.program.lines[line.position].instruction).pipe in pipes
         )
-        return total * self.launch.workgroups / estimate.workgroups_of_cu
+        return self._whole(total)
 
     @property
     def waves(self) -> float:
         return float(self.launch.workgroups * -(-self.launch.threads // WAVE))
 
-    @property
-    def read_kib(self) -> float:
-        traffic = self.profile.estimate.traffic
-        return min(traffic.reads, traffic.read_footprint) / 1024
+    def memory(self, latency: str) -> float | None:
+        """Vector memory instructions of a latency class. None with atomics: which counter takes them is not known."""
+        executed = [(line.count, row_of(self.program.lines[line.position].instruction)) for line in self.profile.lines]
+        if any(row.latency == "atomic" for _, row in executed):
+            return None
+        return self._whole(sum(count for count, row in executed if row.latency == latency))
+
+    def _whole(self, count: float) -> float:
+        """Of the whole launch, from that of the busiest compute unit."""
+        return count * self.launch.workgroups / self.profile.estimate.workgroups_of_cu
 
     @property
-    def written_kib(self) -> float:
+    def written(self) -> float:
+        """Bytes."""
         traffic = self.profile.estimate.traffic
-        return min(traffic.writes, traffic.write_footprint) / 1024
+        return min(traffic.writes, float(traffic.write_footprint))
+
+    @property
+    def read(self) -> float:
+        """Bytes that the L2 of all dies get from what lies behind them."""
+        return self.profile.estimate.traffic.l2_misses - self.written
+
+    @property
+    def active(self) -> float:
+        """Clocks in which the device is busy, summed over its dies."""
+        estimate = self.profile.estimate
+        return estimate.microseconds * estimate.clock_ghz * 1e3 * estimate.code.chip.xcds
 
 
-_KNOWN: dict[str, tuple[str, Callable[[_Model], float]]] = {
+_KNOWN: dict[str, tuple[str, Callable[[_Model], float | None]]] = {
     "SQ_WAVES": ("waves", lambda m: m.waves),
     "SQ_INSTS_VALU": ("wave instructions", lambda m: m.issued(Pipe.VALU, Pipe.MFMA)),
     "SQ_INSTS_MFMA": ("wave instructions", lambda m: m.issued(Pipe.MFMA)),
@@ -75,11 +92,17 @@ _KNOWN: dict[str, tuple[str, Callable[[_Model], float]]] = {
     "SQ_INSTS_SMEM": ("wave instructions", lambda m: m.issued(Pipe.SMEM)),
     "SQ_INSTS_LDS": ("wave instructions", lambda m: m.issued(Pipe.LDS)),
     "SQ_INSTS_VMEM": ("wave instructions", lambda m: m.issued(Pipe.VMEM)),
-    "FETCH_SIZE": ("KiB", lambda m: m.read_kib),
-    "WRITE_SIZE": ("KiB", lambda m: m.written_kib),
+    "SQ_INSTS_VMEM_RD": ("wave instructions", lambda m: m.memory("vmem_load")),
+    "SQ_INSTS_VMEM_WR": ("wave instructions", lambda m: m.memory("vmem_store")),
+    "FETCH_SIZE": ("KiB", lambda m: m.read / 1024),
+    "WRITE_SIZE": ("KiB", lambda m: m.written / 1024),
+    "GRBM_GUI_ACTIVE": ("clocks of all dies", lambda m: m.active),
 }
-"""Counters of gfx9 that the model has a figure for (rocprofiler-compute documentation: SQ_INSTS_VALU counts MFMA, too;
-FETCH_SIZE and WRITE_SIZE are kilobytes between L2 and memory)."""
+"""Counters of gfx9 that the model has a figure for (ROCm documentation, "MI300 and MI200 series performance counters";
+rocprofiler-compute documentation: SQ_INSTS_VALU counts MFMA, too; FETCH_SIZE and WRITE_SIZE are KiB between L2 and
+what lies behind; rocprofiler-compute pull request 255: counters of GRBM are summed over the dies)."""
+_READS = ("TCC_EA0_RDREQ_sum", "TCC_EA0_RDREQ_32B_sum", "TCC_BUBBLE_sum")
+"""Of these FETCH_SIZE is made on gfx942: requests of 32, 64 and 128 bytes (rocprofiler-sdk, counter_defs.yaml)."""
 
 
 def beside(found: KernelCounters, launch: Launch, program: Program, profile: Profile) -> tuple[Pair, ...]:
@@ -93,6 +116,10 @@ def _pairs(found: KernelCounters, model: _Model) -> Iterator[Pair]:
     for name, value in found.means.items():
         unit, figure = _KNOWN.get(name, ("", None))
         yield Pair(name, unit, value, None if figure is None else figure(model))
+    if all(name in found.means for name in _READS):
+        requests, small, large = (found.means[name] for name in _READS)
+        fetched = 128 * large + 64 * (requests - large - small) + 32 * small
+        yield Pair("bytes of TCC_EA0_RDREQ", "B", fetched, model.read)
 
 
 def render_beside(found: KernelCounters, pairs: tuple[Pair, ...]) -> str:

@@ -1,102 +1,135 @@
-"""Counter files of rocprofv3: CSV, its database (rocpd, SQLite), and JSON.
+"""Files of rocprofv3: CSV, its database (rocpd, SQLite), and JSON, with counters or with times alone.
 
-Source: ROCprofiler-SDK documentation, "Using rocprofv3" (`*_counter_collection.csv`) and "Using rocpd output format"
-(view `counters_collection`); its JSON writer (`rocprofiler-sdk-tool`).
+Source: ROCprofiler-SDK, `source/lib/output/generateCSV.cpp`, `source/lib/python/rocpd/csv.py` and "Using rocprofv3".
+What differs between versions, and is taken as it comes:
+
+* Kernel traces have no `Dispatch_Id` in ROCm 6.2, no `Stream_Id` before 7.0; sizes of LDS, scratch and registers have
+  three spellings, and `rocpd` writes other capitals (`Lds_Block_Size`), a `Guid` and a `Duration`. Nothing uses these.
+* `Agent_Id` is a bare number up to ROCm 6.4, later `Agent 4` or, by `--agent-index`, `GPU 0`.
+* Grid sizes are work-items, not workgroups (rocprofiler-sdk issue 83: the documentation said otherwise until 2025).
+* A counter file has a row for each counter of a dispatch, with sizes as one product.
+* Dispatches may overlap in time, and a time or a count may be wrong by a lot (rocm-systems issue 6422): use medians.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
 
+from asmevo.device.counters.records import read_database, read_json
 from asmevo.device.counters.values import KernelCounters, Reading, by_kernel
 from asmevo.verdict import InputError
 
 _SQLITE = b"SQLite format 3\0"
-_QUERY = "SELECT dispatch_id, kernel_name, counter_name, value, end - start FROM counters_collection"
-_WANTED = ("Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value")
+_COUNTERS = ("Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value")
+_TIMES = (
+    "Kernel_Name", "Start_Timestamp", "End_Timestamp", "Workgroup_Size_X", "Workgroup_Size_Y", "Workgroup_Size_Z",
+    "Grid_Size_X", "Grid_Size_Y", "Grid_Size_Z",
+)  # fmt: skip
+LARGEST = 1 << 64
+"""Timestamps and sizes of the profiler have 64 bits."""
 
 
 def read_counters(path: Path) -> dict[str, KernelCounters]:
     """The counters in a file, by kernel. Raises `InputError` for what is none of the three formats, or is damaged."""
+    return by_kernel(_rows(path, counters=True), str(path))
+
+
+def read_rows(path: Path) -> tuple[Reading, ...]:
+    """All rows of a file: kernel traces and counters. Raises what `read_counters` raises."""
+    return tuple(_rows(path, counters=False))
+
+
+def _rows(path: Path, *, counters: bool) -> Iterator[Reading]:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(
             f"{path} cannot be read ({(error.strerror or str(error)).lower()}); check the path."
         ) from error
-    where = str(path)
     if data.startswith(_SQLITE):
-        return by_kernel(_database(path), where)
+        return read_database(path)
+    where = str(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(_none_of(where)) from error
-    found = _json(text, where) if text.lstrip().startswith("{") else _csv(text, where)
-    return by_kernel(found, where)
+        raise InputError(_none_of(where, "it is no text")) from error
+    if text.lstrip().startswith("{"):
+        return read_json(text, where, _none_of)
+    return _csv(text, where, counters)
 
 
-def _none_of(where: str) -> str:
-    return f"{where} is no counter file of rocprofv3; give its *_counter_collection.csv, its .db or its .json."
+def _none_of(where: str, why: str) -> str:
+    return f"{where} is no counter file or kernel trace of rocprofv3 ({why}); give its .csv, its .db or its .json."
 
 
-def _csv(text: str, where: str) -> Iterator[Reading]:
-    rows = csv.DictReader(io.StringIO(text, newline=""))
+def _csv(text: str, where: str, counters: bool) -> Iterator[Reading]:
+    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
-        yield from _rows(rows, where)
+        names = {name.lower(): name for name in rows.fieldnames or ()}
+        counts = counters or "counter_name" in names
+        wanted = _COUNTERS if counts else _TIMES
+        if missing := [name for name in wanted if name.lower() not in names]:
+            raise InputError(_none_of(where, f"the column {missing[0]} is missing"))
+        for number, raw in enumerate(rows, start=2):
+            row = {name.lower(): value for name, value in raw.items() if name is not None}
+            try:
+                yield _counted(row) if counts else _timed(row, number - 1)
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(f"{where} is damaged in line {number}; collect it again.") from error
     except csv.Error as error:
-        raise InputError(f"{_none_of(where)[:-1]} ({error}).") from error
+        raise InputError(_none_of(where, str(error))) from error
 
 
-def _rows(rows: csv.DictReader[str], where: str) -> Iterator[Reading]:
-    if missing := [name for name in _WANTED if name not in (rows.fieldnames or ())]:
-        raise InputError(f"{_none_of(where)[:-1]} (the column {missing[0]} is missing).")
-    for number, row in enumerate(rows, start=2):
-        try:
-            begin, end = row.get("Start_Timestamp"), row.get("End_Timestamp")
-            span = int(end) - int(begin) if begin and end else None
-            value = float(row["Counter_Value"])
-            yield Reading(int(row["Dispatch_Id"]), row["Kernel_Name"], row["Counter_Name"], value, span)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{where} is damaged in line {number}; collect the counters again.") from error
+def _counted(row: Mapping[str, str]) -> Reading:
+    begin, end = row.get("start_timestamp"), row.get("end_timestamp")
+    both = bool(begin and end)
+    return Reading(
+        dispatch=_whole(row["dispatch_id"]),
+        kernel=_text(row["kernel_name"]),
+        counter=_text(row["counter_name"]),
+        value=float(row["counter_value"]),
+        begin=_whole(begin or "") if both else None,
+        end=_whole(end or "") if both else None,
+        agent=_agent(row),
+        process=row.get("guid") or row.get("process_id") or "",
+        grid=_sizes(row, "grid_size"),
+        block=_sizes(row, "workgroup_size"),
+    )
 
 
-def _database(path: Path) -> Iterator[Reading]:
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            for dispatch, kernel, counter, value, span in connection.execute(_QUERY):
-                nanoseconds = None if span is None else int(span)
-                yield Reading(int(dispatch), str(kernel), str(counter), float(value), nanoseconds)
-    except (sqlite3.DatabaseError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{path} is no database of rocprofv3 with counters ({error}); collect them again.") from error
+def _timed(row: Mapping[str, str], number: int) -> Reading:
+    return Reading(
+        dispatch=_whole(row["dispatch_id"]) if "dispatch_id" in row else number,
+        kernel=_text(row["kernel_name"]),
+        begin=_whole(row["start_timestamp"]),
+        end=_whole(row["end_timestamp"]),
+        agent=_agent(row),
+        process=row.get("guid") or "",
+        grid=tuple(_whole(row[f"grid_size_{axis}"]) for axis in "xyz"),
+        block=tuple(_whole(row[f"workgroup_size_{axis}"]) for axis in "xyz"),
+    )
 
 
-def _json(text: str, where: str) -> Iterator[Reading]:
-    try:
-        tools: list[Any] = json.loads(text)["rocprofiler-sdk-tool"]
-        for tool in tools:
-            yield from _process(cast("Mapping[str, Any]", tool))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        raise InputError(f"{_none_of(where)[:-1]} ({type(error).__name__}: {error}).") from error
+def _agent(row: Mapping[str, str]) -> str:
+    name = row.get("agent_id") or ""
+    return f"Agent {name}" if name.isdigit() else name
 
 
-def _process(tool: Mapping[str, Any]) -> Iterator[Reading]:
-    """Readings of one process: names stand apart from records, under the handles that these use."""
-    counters: dict[int, str] = {c["id"]["handle"]: c["name"] for c in tool["counters"]}
-    kernels: dict[int, str] = {k["kernel_id"]: k["kernel_name"] for k in tool["kernel_symbols"]}
-    records: list[Mapping[str, Any]] = tool["callback_records"]["counter_collection"]
-    for record in records:
-        data: Mapping[str, Any] = record["dispatch_data"]
-        info: Mapping[str, Any] = data["dispatch_info"]
-        begin, end = data.get("start_timestamp"), data.get("end_timestamp")
-        span = int(end) - int(begin) if begin and end else None
-        for value in cast("list[Mapping[str, Any]]", record["records"]):
-            name = counters[value["counter_id"]["handle"]]
-            kernel = str(kernels[info["kernel_id"]])
-            yield Reading(int(info["dispatch_id"]), kernel, str(name), float(value["value"]), span)
+def _sizes(row: Mapping[str, str], name: str) -> tuple[int, ...]:
+    return (_whole(row[name]),) if row.get(name) else ()
+
+
+def _text(value: str) -> str:
+    if not value:
+        raise ValueError(value)
+    return value
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < LARGEST:
+        raise ValueError(text)
+    return value

@@ -1,7 +1,8 @@
-"""Hardware counters of one kernel, over the dispatches that a profiler saw."""
+"""What a profiler saw of a kernel: rows of its files, and counters over the dispatches in them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
@@ -13,14 +14,29 @@ from asmevo.verdict import InputError
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One counter of one dispatch, as all formats of rocprofv3 give it."""
+    """One row, as all formats of rocprofv3 give it: a dispatch, and one counter of it or none."""
 
     dispatch: int
+    """Its number in its process."""
     kernel: str
-    counter: str
-    value: float
-    nanoseconds: int | None = None
-    """Of the dispatch; counting makes it longer."""
+    counter: str = ""
+    """Empty in a kernel trace."""
+    value: float = 0.0
+    begin: int | None = None
+    """Nanoseconds of the clock of the host; None where the file does not say."""
+    end: int | None = None
+    agent: str = ""
+    """The GPU."""
+    process: str = ""
+    grid: tuple[int, ...] = ()
+    """Work-items in x, y, z of a kernel trace; all of them, one number, of counters."""
+    block: tuple[int, ...] = ()
+    """Work-items of a workgroup, in the same way."""
+
+    @property
+    def nanoseconds(self) -> int | None:
+        """Of the dispatch; counting makes it longer."""
+        return None if self.begin is None or self.end is None else self.end - self.begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +63,22 @@ class KernelCounters:
 def by_kernel(readings: Iterable[Reading], where: str) -> dict[str, KernelCounters]:
     """Counters by kernel name. Values of one counter and dispatch add up: they are of parts of the device.
 
-    Raises `InputError` when there are none, or one is no finite number.
+    Rows without a counter are left out. Raises `InputError` when no others are there, or one is no finite number.
     """
-    values: dict[str, dict[str, dict[int, float]]] = {}
-    times: dict[str, dict[int, int]] = {}
+    values: dict[str, dict[str, dict[tuple[str, int], float]]] = {}
+    times: dict[str, dict[tuple[str, int], int]] = {}
     for one in readings:
+        if not one.counter:
+            continue
         if not isfinite(one.value) or one.value < 0:
             raise InputError(
                 f"{where} has the value {one.value} of {one.counter}, which is no count; collect it again."
             )
+        dispatch = one.process, one.dispatch
         of_counter = values.setdefault(one.kernel, {}).setdefault(one.counter, {})
-        of_counter[one.dispatch] = of_counter.get(one.dispatch, 0.0) + one.value
+        of_counter[dispatch] = of_counter.get(dispatch, 0.0) + one.value
         if one.nanoseconds is not None:
-            times.setdefault(one.kernel, {})[one.dispatch] = one.nanoseconds
+            times.setdefault(one.kernel, {})[dispatch] = one.nanoseconds
     if not values:
         raise InputError(
             f"{where} has no counter of any kernel; collect some with `rocprofv3 --pmc ... --kernel-trace`."
@@ -76,12 +95,49 @@ def by_kernel(readings: Iterable[Reading], where: str) -> dict[str, KernelCounte
 
 
 def of_kernel(found: Mapping[str, KernelCounters], name: str, where: str) -> KernelCounters:
-    """The counters of a kernel by its symbol; the profiler may have written it with `.kd` or demangled.
-
-    Raises `InputError` that lists the names where it is not there.
-    """
-    for written, counters in found.items():
-        bare = written.removesuffix(".kd").removesuffix(" [clone .kd]")
-        if name == bare or bare.partition("(")[0].rpartition(" ")[2] == name:
-            return counters
+    """The counters of a kernel by its symbol. Raises `InputError` that lists the names unless it is one of them."""
+    written = written_names(name, found)
+    if len(written) == 1:
+        return found[written[0]]
+    if written:
+        raise InputError(f"The kernel {name} may be each of {', '.join(written)} in {where}; profile it alone.")
     raise InputError(f"{where} has no dispatch of the kernel {name}; it has {', '.join(sorted(found)[:8])}.")
+
+
+def written_names(symbol: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that a profiler may have written for a symbol: with `.kd`, demangled (which it does unless
+    told `--mangled-kernels`), or cut to the bare function (`--truncate-kernels`). The plainest way that fits decides.
+
+    Of a mangled symbol only the function's own name is compared, so overloads and instances look alike: several names
+    are then the answer.
+    """
+    each = sorted(set(names))
+    for way in (_plain, _callable, _identifier):
+        if found := [name for name in each if way(name) == (symbol if way is not _identifier else _bare(symbol))]:
+            return found
+    return []
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(" [clone .kd]").removesuffix(".kd")
+
+
+def _callable(name: str) -> str:
+    """`f<float>` of `void f<float>(float*)`."""
+    return _plain(name).partition("(")[0].rpartition(" ")[2]
+
+
+def _identifier(name: str) -> str:
+    """`f` of `void a::f<float>(float*) [clone .kd]`."""
+    plain = re.split(r"[<(]", _plain(name).replace("(anonymous namespace)::", ""), maxsplit=1)[0]
+    return _bare(plain.rpartition(" ")[2].rpartition("::")[2])
+
+
+def _bare(symbol: str) -> str:
+    """The function's own name in a mangled symbol (Itanium C++ ABI, 5.1); another symbol as it is."""
+    head = re.match(r"_Z(?:N[rVKRO]*)?L?", symbol)
+    rest, name = (symbol[head.end() :] if head else ""), ""
+    while length := re.match(r"[1-9]\d{0,4}", rest):
+        end = length.end() + int(length.group())
+        name, rest = rest[length.end() : end], rest[end:]
+    return name or symbol
