@@ -126,3 +126,8 @@ def test_checks_name_the_line_once_and_shorten_long_lists():
     assert lines[2].strip() == "error wait.raw (line 1): finding 0."
     assert lines[-1].strip() == "and 2 more; `--json` prints all"
     assert len(lines) == 10
+
+
+def test_clocks_of_matrix_types_are_told_where_they_differ():
+    assert "at 2.1 GHz (clock assumed" in basis_text("modelled", "mi300x")
+    assert "at 2.1 GHz, 1.6 for 8-bit matrices (clock assumed" in basis_text("modelled", "mi300x[clock_ghz_8=1.6]")

@@ -36,6 +36,8 @@ def _lines(found: Calibration, file: str | None) -> Iterator[str]:
             ["launch", "modelled us", "measured us", "95 % interval", "samples", "measured/modelled", "limiter"],
             [_row(one) for one in found.launches],
         )
+    if uneven := [one.launch for one in found.launches if one.measured and one.measured.uneven]:
+        yield f"uneven: {', '.join(uneven)}; files do not say arguments, so other launches of these sizes may be there"
     for fit in found.clocks:
         yield from _clock(fit)
     for one in found.launches:

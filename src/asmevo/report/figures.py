@@ -11,11 +11,13 @@ def time_text(microseconds: float | None, source: str) -> str:
 
 
 def basis_text(source: str, chip_name: str) -> str:
-    """What stands behind the times: chip, clock and what is known of that clock."""
+    """What stands behind the times: chip, clock (those of matrix types where they differ), and what is known of it."""
     if source != "modelled":
         return f"times are {source} on {chip_name}"
     model = chip(chip_name)
-    return f"times are modelled for {model.name} at {model.clock_ghz:g} GHz (clock {model.clock_status})"
+    others = [(bits, model.at(bits).clock_ghz) for bits in (8, 16)]
+    words = "".join(f", {ghz:g} for {bits}-bit matrices" for bits, ghz in others if ghz != model.clock_ghz)
+    return f"times are modelled for {model.name} at {model.clock_ghz:g} GHz{words} (clock {model.clock_status})"
 
 
 def gain_text(before: float, after: float) -> str:

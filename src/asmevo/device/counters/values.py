@@ -112,10 +112,10 @@ def written_names(symbol: str, names: Iterable[str]) -> list[str]:
     are then the answer.
     """
     each = sorted(set(names))
-    for way in (_plain, _callable, _identifier):
-        if found := [name for name in each if way(name) == (symbol if way is not _identifier else _bare(symbol))]:
+    for way in (_plain, _callable):
+        if found := [name for name in each if way(name) == symbol]:
             return found
-    return []
+    return [name for name in each if _identifier(name) == _bare(symbol)] if symbol.startswith("_Z") else []
 
 
 def _plain(name: str) -> str:
