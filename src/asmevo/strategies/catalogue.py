@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from asmevo.strategies.align import Align
 from asmevo.strategies.combine import Combine
+from asmevo.strategies.fold import Fold
 from asmevo.strategies.nudge import Nudge
 from asmevo.strategies.pack import Pack
 from asmevo.strategies.priority import Priority
@@ -27,6 +28,7 @@ _ALL: tuple[Strategy, ...] = (
     Priority(),
     Combine(),
     Pack(),
+    Fold(),
 )
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""

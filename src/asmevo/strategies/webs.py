@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from asmevo.isa import Instruction, Reg, RegSet, bind, effects, parse_instruction, span, unit_name, units
-from asmevo.isa.registers import AGPR_BASE, VGPR_BASE
+from asmevo.isa.registers import AGPR_BASE, SGPR_COUNT, VGPR_BASE
 from asmevo.program import Line
 from asmevo.verdict import AsmEvoError
 
@@ -20,7 +20,8 @@ _Node = tuple[int, int]
 """(index of the defining line, unit)."""
 _OUTSIDE = -1
 """Index of the definition that was there when the block began."""
-_VECTOR = re.compile(r"(?<![\w.])v(?:\[(\d+):(\d+)\]|(\d+))(?![\w\[])")
+_ALL_SGPRS: RegSet = span(0, SGPR_COUNT)
+_NAMES = {bank: re.compile(rf"(?<![\w.]){bank}(?:\[(\d+):(\d+)\]|(\d+))(?![\w\[])") for bank in "sv"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +98,23 @@ def moved(lines: Sequence[Line], web: Web, base: int) -> dict[int, str] | None:
     texts: dict[int, str] = {}
     for index in sorted({*web.definitions, *web.uses}):
         instruction = lines[index].instruction
-        text = _renamed(instruction, web.uses.get(index, 0), web.definitions.get(index, 0), base - low)
+        text = renamed(instruction, web.uses.get(index, 0), web.definitions.get(index, 0), base - low)
         if text is None:
             return None
         texts[lines[index].id] = text
     return texts
 
 
-def _renamed(instruction: Instruction, used: RegSet, defined: RegSet, shift: int) -> str | None:
-    """The instruction with these units, where it reads and where it defines them, moved by `shift`."""
+def renamed(instruction: Instruction, used: RegSet, defined: RegSet, shift: int) -> str | None:
+    """The text with these units, where it reads and where it defines them, moved by `shift`; None where it cannot have
+    that: part of a tuple, something it reads in place, registers that do not exist.
+
+    The units are all VGPRs or all SGPRs, before and after.
+    """
+    bank, registers = ("v", ALL_VGPRS) if (used | defined) & ALL_VGPRS else ("s", _ALL_SGPRS)
     wanted: list[int] = []
     for operand, is_use, is_def in _named(instruction):
-        if not operand.units & ALL_VGPRS:
+        if not operand.units & registers:
             continue
         inside = operand.units & ((used if is_use else 0) | (defined if is_def else 0))
         if inside and inside != operand.units:
@@ -119,11 +125,11 @@ def _renamed(instruction: Instruction, used: RegSet, defined: RegSet, shift: int
     def put(match: re.Match[str]) -> str:
         by = next(shifts, 0)
         if match[3] is not None:
-            return f"v{int(match[3]) + by}"
-        return f"v[{int(match[1]) + by}:{int(match[2]) + by}]"
+            return f"{bank}{int(match[3]) + by}"
+        return f"{bank}[{int(match[1]) + by}:{int(match[2]) + by}]"
 
     mnemonic, _, rest = instruction.text.partition(" ")
-    text = f"{mnemonic} {_VECTOR.sub(put, rest)}"
+    text = f"{mnemonic} {_NAMES[bank].sub(put, rest)}"
     try:
         known = effects(parse_instruction(text))
     except AsmEvoError:
