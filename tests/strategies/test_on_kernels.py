@@ -24,8 +24,9 @@ HOT = {"fp8_gemm": (6, 5, 12), "fmoe_stage1": (2, 1, 13)}
 EACH = 3
 LEFT_TO_PROOF = {"rename"}
 """Strategies that may name other registers in an access, which the proof stage decides."""
-NOTHING_TO_DO = {("fmoe_stage1", "rename"), ("fmoe_stage1", "pack"), ("fp8_gemm", "combine")}
-"""No register is free; packed operations would wait for matrix instructions; the compiler combined all there is."""
+NOTHING_TO_DO = {("fmoe_stage1", "rename"), ("fmoe_stage1", "pack"), ("fp8_gemm", "combine"), ("fp8_gemm", "fold")}
+"""No register is free; packed operations would wait for matrix instructions; the compiler combined all there is, and
+left no copy that could go."""
 
 
 @cache

@@ -31,11 +31,12 @@ def broadcasts(lines: Sequence[Line], live_out: Sequence[RegSet]) -> tuple[list[
         _follow(line.instruction, origin)
     gone: list[int] = []
     targets: RegSet = 0
-    for at, line in enumerate(lines):
-        target = _copied(line.instruction)
+    for at in range(len(lines) - 1, -1, -1):
+        target = _copied(lines[at].instruction)
         if target and live_out[at] & target and _is_unread(target, lines[at + 1 :], live_out[at + 1 :], read[at + 1 :]):
-            gone.append(line.id)
+            gone.insert(0, lines[at].id)
             targets |= target
+            read[at] = 0
     readers = {line.id for line in lines if effects(line.instruction).reads & targets}
     return gone, {i: text for i, text in texts.items() if i in readers}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from asmevo.isa import MatrixRow, Reg, RegSet, effects, parse_instruction
+from asmevo.isa import Instruction, MatrixRow, Reg, RegSet, effects, parse_instruction
 from asmevo.isa.registers import VGPR_BASE
 from asmevo.program import Line
 from asmevo.program.execmask import writes_exec
@@ -58,7 +58,7 @@ def _readers(lines: Sequence[Line], live_out: Sequence[RegSet], target: Reg, sou
     for line, live in zip(lines, live_out, strict=True):
         known = effects(line.instruction)
         if known.reads & target.units:
-            text = renamed(line.instruction, target.units, 0, source.first - target.first)
+            text = _reading(line.instruction, target, source)
             if text is None:
                 return None
             replaced[line.id] = text
@@ -92,7 +92,6 @@ def mergers(lines: Sequence[Line], live_out: Sequence[RegSet]) -> list[Propagati
 def _made(lines: Sequence[Line], target: Reg, source: Reg) -> tuple[int, dict[int, str]] | None:
     """Place of what makes `source` last, and new texts for it and the readers behind it."""
     replaced: dict[int, str] = {}
-    shift = target.first - source.first
     for at in range(len(lines) - 1, -1, -1):
         instruction = lines[at].instruction
         known = effects(instruction)
@@ -103,15 +102,24 @@ def _made(lines: Sequence[Line], target: Reg, source: Reg) -> tuple[int, dict[in
             return None
         if makes:
             plain = is_pure(instruction) and not isinstance(known.row, MatrixRow)
-            text = renamed(instruction, 0, source.units, shift)
+            text = renamed(instruction, 0, source.units, target.first - source.first)
             whole = known.masked or source.first < VGPR_BASE
             return (at, replaced | {lines[at].id: text}) if plain and whole and text is not None else None
         if known.reads & source.units:
-            text = renamed(instruction, source.units, 0, shift)
+            text = _reading(instruction, source, target)
             if text is None:
                 return None
             replaced[lines[at].id] = text
     return None
+
+
+def _reading(instruction: Instruction, old: Reg, new: Reg) -> str | None:
+    """The text that reads `new` in place of `old`; None where it cannot, or where it may read lanes that are off."""
+    known = effects(instruction)
+    lanes = old.first >= VGPR_BASE
+    if lanes and (not known.masked or "dpp" in instruction.encoding or "cross_lane" in known.row.tags):
+        return None
+    return renamed(instruction, old.units, 0, new.first - old.first)
 
 
 def together(lines: Sequence[Line], live_out: Sequence[RegSet], find: Finder) -> tuple[list[int], dict[int, str]]:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterator, Sequence
 
 from asmevo.edit import Delete, Insert, Replace
+from asmevo.isa import Instruction, effects
+from asmevo.isa.registers import VGPR_BASE
 from asmevo.program import control_kind
 from asmevo.strategies.arrange import Item
 from asmevo.strategies.bench import proposal
@@ -64,16 +66,24 @@ def _deletion(context: Context, ids: Sequence[int], what: str) -> Iterator[Propo
 
 
 def _hoists(context: Context, rng: random.Random) -> Iterator[Proposal]:
-    """Invariant lines in front of the loop, in their order."""
+    """Invariant lines in front of the loop, in their order; scalar ones, which proofs follow into the loop, first."""
     live_in = context.analyses.liveness.live_in(context.block.first)
     ids = invariant_lines(context.program, context.block, live_in)
     first = context.lines[0].id
-    chosen = [ids] if ids else []
+    scalar = [i for i in ids if not _touches_vectors(context.program.line(i).instruction)]
+    chosen = [some for some in (scalar, ids) if some]
+    if len(chosen) == 2 and scalar == ids:
+        del chosen[0]
     if len(ids) > 1:
         chosen += [sorted(rng.sample(ids, len(ids) // 2), key=context.program.position.__getitem__)]
     for some in chosen:
         edits = [Insert(first, texts(context.program, some), fallthrough=True), Delete(tuple(some))]
         yield from settled(context, edits, f"{len(some)} loop-invariant lines moved in front of the loop")
+
+
+def _touches_vectors(instruction: Instruction) -> bool:
+    known = effects(instruction)
+    return bool((known.reads | known.writes) >> VGPR_BASE)
 
 
 def _fewer_nops(context: Context) -> Iterator[Proposal]:
