@@ -11,7 +11,7 @@ from typing import Any
 from asmevo.agent.llm import LlmConfig, LlmDriver, Models, Report
 from asmevo.agent.llm.answers import Asked, Outcome
 from asmevo.agent.llm.driver import NAME
-from asmevo.search import RunSummary, Settings, optimize
+from asmevo.search import Progress, RunSummary, Settings, optimize, silent
 from asmevo.store import Attempt, Status, Store
 from tests.search.fakes_search import ALL, FakeGate, FakeTimer, new_store
 
@@ -58,7 +58,7 @@ def run_fake(
     settings: Settings = SETTINGS,
     *,
     lenient: bool = False,
-    reason: str = "",
+    progress: Progress = silent,
 ) -> Ran:
     """A new run in `folder`, or more of the one that is there."""
     store = (
@@ -74,7 +74,7 @@ def run_fake(
             driver = LlmDriver(folder, config, (), settings.seed, lambda stop: answers)
         summary = optimize(
             store, gate, FakeTimer(gate), clock=time.monotonic, settings=settings,
-            strategies={name: ALL[name] for name in settings.strategies}, driver=driver,
+            strategies={name: ALL[name] for name in settings.strategies}, driver=driver, progress=progress,
         )  # fmt: skip
         report = driver.report()
         driver.close()

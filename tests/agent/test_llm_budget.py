@@ -37,7 +37,7 @@ def test_money_is_counted_by_the_price_of_the_model() -> None:
     assert isinstance(grant, Grant) and grant.output == 800
     b.settle(grant, Usage(2000, 800), 0)
     assert b.spent.money == pytest.approx(0.1)
-    assert b.refusal() == "the limit of 0.1 in money is used"
+    assert b.refusal() == "the limit of 0.1 USD is used"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def play_twice(name: str, folder: Path) -> tuple[Ran, ScriptedServer]:
     """The run, after checks that hold for all: it ended well, and gone on with it does nothing twice."""
     ran, server = play(name, folder)
     assert ENDS[name] in ran.report.last, ran.report
-    assert ran.summary.reason == "nothing new to propose" and not ran.summary.interrupted
+    assert ran.summary.reason == f"nothing new to propose: {ran.report.last}" and not ran.summary.interrupted
     assert ran.summary.speedup == 1.0 and ran.summary.best_ordinal == 0
     assert len(server.requests) < 20
     again, idle = play(name, folder)

@@ -19,7 +19,7 @@ from fakes_search import ALL, K0, FakeGate, FakeReport, FakeTimed, FakeTimer, k0
 
 from asmevo.device import LaunchTime, ObjectiveTime, Timing
 from asmevo.edit import Delete
-from asmevo.search import HANDOVER, Hand, Settings, Update, build, optimize
+from asmevo.search import HANDOVER, Expense, Hand, Settings, Update, build, optimize
 from asmevo.store import Attempt, Status, Store
 from asmevo.timing import Comparison
 from asmevo.verdict import Check, EnvironmentError_, InputError, UnsupportedError, Verdict
@@ -349,11 +349,16 @@ class Helper:
     patience = 5
     alone = under_way = False
 
+    @property
+    def expense(self) -> Expense:
+        return Expense(0.25 * self.taken, None, "it has had its turns" if self.refused else "")
+
     def __init__(self, turns: int) -> None:
-        self.turns, self.taken, self.left = turns, 0, []
+        self.turns, self.taken, self.left, self.refused = turns, 0, [], False
 
     def turn(self, hand: Hand) -> bool:
         if self.taken >= self.turns:
+            self.refused = True
             return False
         self.taken += 1
         self.left.append(hand.attempts)
@@ -392,7 +397,9 @@ def test_a_driver_alone(tmp_path: Path) -> None:
         summary = optimize(
             rig.store, rig.gate, rig.timer, clock=time.monotonic, settings=settings, strategies={}, driver=helper
         )
-    assert summary.attempts == summary.commits == 3 and summary.reason == "nothing new to propose"
+    assert summary.attempts == summary.commits == 3
+    assert summary.reason == "nothing new to propose: it has had its turns"
+    assert summary.cost == Expense(0.75, None, "it has had its turns")
 
 
 @pytest.mark.parametrize(("room", "attempts"), [(0.004, 0), (0.006, 40), (None, 40)])

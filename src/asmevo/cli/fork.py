@@ -44,4 +44,7 @@ def fork(
     """
     folder = out or run.with_name(f"{run.name}-{at}")
     make(run, at, folder, seed)
-    return resume(folder, budget, seconds, workers, device, gpu, quiet, json_lines, json)
+    return resume(
+        folder, budget, seconds,
+        workers=workers, device=device, gpu=gpu, quiet=quiet, json_lines=json_lines, json=json,
+    )  # fmt: skip

@@ -21,6 +21,7 @@ from asmevo.cli.parameters import (
     Json,
     JsonLines,
     LaunchPaths,
+    MaxCost,
     ObjectPath,
     Quiet,
     Seconds,
@@ -37,6 +38,7 @@ def optimize(
     launch: LaunchPaths,
     budget: Budget = None,
     seconds: Seconds = None,
+    max_cost: MaxCost = None,
     seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, Option(help="Run folder; without it runs/<name of K0>.")] = None,
     chip: ChipName = CHIP,
@@ -63,7 +65,7 @@ def optimize(
     """
     folder = out or Path("runs") / k0.stem
     settings = Settings(seed=seed).with_budgets(budget, seconds)
-    models = models_wanted(llm, model, base_url, driver, replay)
+    models = models_wanted(llm, model, base_url, driver, replay, max_cost)
     obj = read_object(k0)
     launches = read_launches(launch, obj)
     place, chip = open_device(device, chip, gpu or ())

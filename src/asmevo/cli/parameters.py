@@ -50,6 +50,10 @@ Seconds = Annotated[float | None, Option("--time", "-t", help="Most seconds to s
 Workers = Annotated[
     int | None, Option("--workers", "-j", help="Processes that examine candidates; all cores without it.", min=1)
 ]
+MaxCost = Annotated[
+    float | None,
+    Option("--max-cost", metavar="USD", help="Most that models may cost in the whole run; rules cost nothing.", min=0),
+]
 RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder of a run.", show_default=False)]
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from asmevo.report import basis_text, counts_text, gain_text, time_text
+from asmevo.report import basis_text, cost_text, counts_text, gain_text, time_text
 from asmevo.search import Progress, Settings, Update, silent
 
 
@@ -24,13 +24,13 @@ def watching(chip: str, settings: Settings, *, quiet: bool, json_lines: bool) ->
     elif quiet:
         yield silent
     elif not console.is_terminal:
-        yield lambda update: _print_commit(console, update)
+        yield lambda update: _print_event(console, update)
     else:
         with Live(console=console, refresh_per_second=4, transient=True) as live:
 
             def show(update: Update) -> None:
                 live.update(_panel(update, chip, settings))
-                _print_commit(console, update)
+                _print_event(console, update)
 
             yield show
 
@@ -39,7 +39,9 @@ def _print_json(update: Update) -> None:
     print(json.dumps(asdict(update) | {"speedup": update.speedup}), flush=True)
 
 
-def _print_commit(console: Console, update: Update) -> None:
+def _print_event(console: Console, update: Update) -> None:
+    if update.kind == "refusal":
+        console.print(f"models stopped: {update.reason}", markup=False, highlight=False, soft_wrap=True)
     if update.kind == "commit":
         console.print(
             f"attempt {update.ordinal}: {time_text(update.microseconds, update.source)} "
@@ -56,6 +58,7 @@ def _panel(update: Update, chip: str, settings: Settings) -> Table:
     for name, text in (
         ("attempts", f"{_of(update.attempts, settings.attempts)}, {update.commits} commits"),
         ("seconds", _of(round(update.elapsed), settings.seconds)),
+        *((("cost", cost_text(update.cost)),) if update.cost else ()),
         ("verdicts", counts_text(update.verdicts) or "-"),
         ("K0", time_text(update.k0_microseconds, update.source)),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from asmevo.agent.llm import Models
-from asmevo.cli.models import tell_models
+from asmevo.cli.models import require_models, tell_models
 from asmevo.cli.output import emit_summary
 from asmevo.cli.parameters import (
     DEVICE,
@@ -14,6 +14,7 @@ from asmevo.cli.parameters import (
     Gpus,
     Json,
     JsonLines,
+    MaxCost,
     Quiet,
     RunFolder,
     Seconds,
@@ -30,6 +31,7 @@ def resume(
     run: RunFolder,
     budget: Budget = None,
     seconds: Seconds = None,
+    max_cost: MaxCost = None,
     workers: Workers = None,
     device: DeviceName = DEVICE,
     gpu: Gpus = None,
@@ -39,11 +41,12 @@ def resume(
 ) -> int:
     """Go on with a run that was interrupted, killed, or whose budget was too small.
 
-    The budgets are those of the run unless new ones are given; they count what the run has used already. A run that was
-    measured goes on with `--device hip` on the same kind of chip only.
+    The budgets are those of the run unless new ones are given; they count the candidates, seconds and money that the
+    run has used already. A run that was measured goes on with `--device hip` on the same kind of chip only.
     """
     chip, settings = run_settings(run, budget, seconds)
-    models = Models.of_run(run)
+    models = Models.of_run(run, max_cost)
+    require_models(models, max_cost)
     place, _ = open_device(device, chip, gpu or ())
     with (
         models or nullcontext(),

@@ -7,7 +7,7 @@ from asmevo.report.checks import checks_text, verification_text
 from asmevo.report.containers import container_facts, container_text
 from asmevo.report.diff import diff
 from asmevo.report.execution import execution_facts, execution_text, measured_text, require_done
-from asmevo.report.figures import basis_text, gain_text, time_text
+from asmevo.report.figures import basis_text, cost_text, gain_text, time_text
 from asmevo.report.objects import coverage_facts, coverage_text, object_facts, object_text, program_facts
 from asmevo.report.oddities import oddities
 from asmevo.report.overlay import installed_text, overlay_text
@@ -31,6 +31,7 @@ __all__ = [
     "comparison_text",
     "container_facts",
     "container_text",
+    "cost_text",
     "counts_text",
     "coverage_facts",
     "coverage_text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asmevo.search import Expense
 from asmevo.timing import chip
 
 
@@ -23,3 +24,11 @@ def basis_text(source: str, chip_name: str) -> str:
 def gain_text(before: float, after: float) -> str:
     """Change of a time as a signed percentage; negative is faster."""
     return f"{100 * (after / before - 1):+.2f} %"
+
+
+def cost_text(cost: Expense) -> str:
+    """`0.0123 of 5 USD`; says so where a price is not known, and why nothing more is spent."""
+    spent = "unknown, as a model without a price was asked" if cost.spent is None else f"{cost.spent:.4g}"
+    limit = "" if cost.limit is None else f" of {cost.limit:g}"
+    unit = "" if cost.spent is None else " USD"
+    return f"{spent}{limit}{unit}" + (f"; models stopped: {cost.refusal}" if cost.refusal else "")

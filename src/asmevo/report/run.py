@@ -11,8 +11,9 @@ from asmevo.edit import apply_all, from_json
 from asmevo.program import Program, recover
 from asmevo.report.attempts import attempts_facts, attempts_text
 from asmevo.report.diff import diff
-from asmevo.report.figures import basis_text, gain_text, time_text
+from asmevo.report.figures import basis_text, cost_text, gain_text, time_text
 from asmevo.report.table import table
+from asmevo.search import Expense
 from asmevo.store import Attempt, Store
 
 
@@ -42,6 +43,7 @@ def run_facts(store: Store, kernel: str | None = None) -> dict[str, Any]:
             tried, k0[0].microseconds if k0 else None, {c.attempt: c.number for c in store.commits()}
         ),
         "lineage": _lineage(store, program),
+        "cost": next((e.facts.get("cost") for e in reversed(store.events()) if e.kind == "stop"), None),
         "result": _result(store, program),
         "files": sorted(p.name for p in store.folder.iterdir() if p.suffix in (".co", ".json")),
     }
@@ -109,6 +111,7 @@ def run_text(facts: dict[str, Any]) -> str:
         f"seed     {facts['seed']}",
         f"tried    {facts['attempts']} candidates: " + (counts_text(facts["verdicts"]) or "none yet"),
         basis_text(source, facts["chip"]),
+        *([f"cost     {cost_text(Expense(**facts['cost']))}"] if facts["cost"] else []),
         "",
     ]
     rows = [[name, *(str(n) for n in counts.values())] for name, counts in facts["strategies"].items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asmevo.report.figures import basis_text, gain_text, time_text
+from asmevo.report.figures import basis_text, cost_text, gain_text, time_text
 from asmevo.report.run import counts_text
 from asmevo.search import RunSummary
 
@@ -23,6 +23,8 @@ def summary_text(summary: RunSummary) -> str:
         f"ended {summary.reason}",
         basis_text(summary.source, summary.chip),
     ]
+    if summary.cost:
+        out.insert(-2, f"cost  {cost_text(summary.cost)}")
     out += [f"{name:11} {path}" for name, path in summary.files.items()]
     out.append(f"run         {summary.folder} (`asmevo show {summary.folder}`)")
     if summary.interrupted:

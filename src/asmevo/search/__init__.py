@@ -2,6 +2,7 @@
 
 from asmevo.search.bound import anchor, bind_to_chip
 from asmevo.search.building import Built, build
+from asmevo.search.expense import Expense
 from asmevo.search.fork import fork
 from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
@@ -36,6 +37,7 @@ __all__ = [
     "Certifier",
     "Driver",
     "Examiner",
+    "Expense",
     "Hand",
     "Interrupt",
     "MakeDriver",

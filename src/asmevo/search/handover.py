@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from asmevo.search.expense import Expense
 from asmevo.search.protocols import Examiner
 from asmevo.search.workbench import Workbench
 from asmevo.store import Attempt, Commit
@@ -51,6 +52,11 @@ class Driver(Protocol):
     @property
     def under_way(self) -> bool:
         """Whether a turn was begun and stopped before its end; it goes on before anything else."""
+        ...
+
+    @property
+    def expense(self) -> Expense:
+        """What it has cost so far, and why its last turn had nothing to do, when it had not."""
         ...
 
     def turn(self, hand: Hand) -> bool:

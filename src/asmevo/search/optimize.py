@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from asmevo.search.draft import Drafter
 from asmevo.search.executor import Executor, Inline, Station
+from asmevo.search.expense import Expense
 from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.pattern import keep_patterns
@@ -127,8 +128,11 @@ class _Search:
             result = trimmer.trim()
             shares = [asdict(share) for share in trimmer.shares(result)]
             keep_patterns(self.bench)
-            summary = write_result(self.bench, result.node, reason, interrupt.wanted, self._elapsed(), certify)
-            facts = {"reason": reason, "result": result.node.ordinal, "shares": shares}
+            summary = write_result(
+                self.bench, result.node, reason, interrupt.wanted, self._elapsed(), certify, self._cost
+            )
+            cost = asdict(self._cost) if self._cost else None
+            facts = {"reason": reason, "result": result.node.ordinal, "shares": shares, "cost": cost}
             store.event("stop", self.state.next_ordinal - 1, facts)
         self._tell("stop", reason=reason)
         return summary
@@ -149,6 +153,8 @@ class _Search:
                 if self._hand_over(pipeline, interrupt):
                     continue
                 stalled = False  # it has nothing to do
+                if reason and self._cost and self._cost.refusal:
+                    reason = f"{reason}: {self._cost.refusal}"
             if not reason and not stalled:
                 pipeline.fill()
             elif reason and pipeline.empty:
@@ -177,6 +183,7 @@ class _Search:
             self._handed = self._turns.pop(0) + 1
             return True
         taken = stopped = False
+        before = self._driver.expense.refusal
         if not pipeline.replaying:
             hand = Hand(
                 self.bench,
@@ -189,6 +196,9 @@ class _Search:
             stopped = hand.stop()
             pipeline.skip_ordinals()
         self._handed = state.next_ordinal
+        refusal = self._driver.expense.refusal
+        if refusal and refusal != before:
+            self._tell("refusal", reason=refusal)
         if taken and not stopped:  # a turn that was stopped goes on when the run does
             self.bench.store.event(HANDOVER, state.next_ordinal - 1)
         return taken
@@ -221,6 +231,10 @@ class _Search:
         seconds = self.settings.seconds
         return not interrupt.wanted and (seconds is None or self._elapsed() < TRIM_UNTIL * seconds)
 
+    @property
+    def _cost(self) -> Expense | None:
+        return self._driver.expense if self._driver else None
+
     def _elapsed(self) -> float:
         return self._before + self._clock() - self._started
 
@@ -243,5 +257,6 @@ class _Search:
                 verdicts=dict(self.state.verdicts),
                 elapsed=self._elapsed(),
                 reason=reason,
+                cost=self._cost,
             )
         )

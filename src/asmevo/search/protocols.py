@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from asmevo.edit import Edit
 from asmevo.program import Program
+from asmevo.search.expense import Expense
 from asmevo.timing import Comparison
 from asmevo.verdict import Check, Verdict
 
@@ -84,7 +85,7 @@ class Update:
     """The state of a search after something happened, for displays and logs."""
 
     kind: str
-    """`start`, `attempt`, `commit`, `trim` or `stop`."""
+    """`start`, `attempt`, `commit`, `trim` or `stop`; `refusal` when the driver does no more for now."""
     ordinal: int
     strategy: str
     note: str
@@ -103,7 +104,9 @@ class Update:
     elapsed: float
     """Wall seconds of this process's part of the run."""
     reason: str = ""
-    """Why it stopped."""
+    """Why it stopped, or why the driver does no more."""
+    cost: Expense | None = None
+    """Of the driver; None without one."""
 
     @property
     def speedup(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from asmevo.search.expense import Expense
 from asmevo.search.node import Node
 from asmevo.search.state import TRIM
 from asmevo.search.summary import RunSummary
@@ -25,7 +26,13 @@ class Certifier(Protocol):
 
 
 def write_result(
-    bench: Workbench, result: Node, reason: str, interrupted: bool, seconds: float, certify: Certifier | None
+    bench: Workbench,
+    result: Node,
+    reason: str,
+    interrupted: bool,
+    seconds: float,
+    certify: Certifier | None,
+    cost: Expense | None = None,
 ) -> RunSummary:
     """Write `best.co` and `certificate.json` into the run folder when the result is faster than K0, and sum up.
 
@@ -63,4 +70,5 @@ def write_result(
         interrupted=interrupted,
         seconds=seconds,
         files=files,
+        cost=cost,
     )

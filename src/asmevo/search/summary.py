@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from asmevo.search.expense import Expense
 from asmevo.verdict import Verdict
 
 
@@ -42,6 +43,8 @@ class RunSummary:
     """Wall seconds of all attempts of the run."""
     files: Mapping[str, Path]
     """What was written: `object` and `certificate`, where there is a faster candidate."""
+    cost: Expense | None = None
+    """Of the driver, over the whole run; None without one."""
 
     @property
     def speedup(self) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from asmevo.agent.llm.message import Failure, Reply, Request
+from asmevo.agent.llm.message import Failure, Reply, Request, Usage
 
 Outcome: TypeAlias = Reply | Failure
 
@@ -20,6 +20,11 @@ class Asked:
     """Most tokens of the reply. No part of the request's identity: how much is left of a budget must not matter."""
     tries: int = 1
     """How often it may be sent at most, the first time included."""
+
+    @property
+    def most(self) -> Usage:
+        """The most tokens that it may be charged for, all tries together."""
+        return Usage(self.tries * self.request.size, self.output)
 
 
 class Answers(Protocol):

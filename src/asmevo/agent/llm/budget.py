@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from asmevo.agent.llm.config import Limits, LlmConfig, Price
 from asmevo.agent.llm.message import Usage
@@ -20,7 +20,8 @@ class Spent:
     requests: int = 0
     input: int = 0
     output: int = 0
-    money: float = 0.0
+    money: float | None = 0.0
+    """US dollars; None once a model without a price was asked."""
     seconds: float = 0.0
     attempts: int = 0
 
@@ -38,7 +39,8 @@ class Grant:
     """Tokens of all tries."""
     output: int
     """Most tokens the reply may have."""
-    money: float
+    money: float | None
+    """Most that it can cost; None where the price is not known, which no limit in money allows."""
     tries: int
     """How often the request may be sent: a try without an answer may be charged all the same."""
 
@@ -75,23 +77,27 @@ class Budget:
             if reason := self._used():
                 return reason
             price = self._prices.get(model)
-            granted, room = output, float("inf")
+            granted, room, least = output, float("inf"), min(LEAST_OUTPUT, output)
             if self._limits.tokens is not None:
                 left = self._limits.tokens - self._spent.tokens - sum(g.input + g.output for g in self._aside)
                 granted = min(granted, left - size)
+                if granted < least:
+                    return _not_enough(f"{self._limits.tokens} tokens")
                 room = (left - granted) / max(1, size)
-            if self._limits.money is not None and price is not None:
-                left = self._limits.money - self._spent.money - sum(g.money for g in self._aside)
+            if self._limits.money is not None:
+                if price is None or self._spent.money is None:
+                    return f"the price of {model} is not known, so no limit in money holds it"
+                left = self._limits.money - self._spent.money - sum(g.money or 0.0 for g in self._aside)
                 left -= size * price.input / 1e6
                 if price.output > 0:
                     granted = min(granted, int(left * 1e6 / price.output))
                 elif left < 0:
                     granted = 0
+                if granted < least:
+                    return _not_enough(f"{self._limits.money:g} USD")
                 if size * price.input > 0:
                     again = left - granted * price.output / 1e6  # the first try is taken off already
                     room = min(room, 1 + again * 1e6 / (size * price.input))
-            if granted < min(LEAST_OUTPUT, output):
-                return f"what is left of {self._limited()} is not enough for another request"
             tries = max(1, int(min(tries, room)))
             grant = Grant(model, tries * size, granted, self._money(model, Usage(tries * size, granted)), tries)
             self._aside.append(grant)
@@ -113,11 +119,21 @@ class Budget:
         with self._lock:
             self._add(model, usage, seconds)
 
+    def forfeit(self, grant: Grant) -> None:
+        """Count what was set aside for a request as spent: it was sent, and nobody will know what it cost."""
+        with self._lock:
+            self._aside.remove(grant)
+            self._charge(grant.money)
+
+    def charge(self, model: str, most: Usage) -> None:
+        """The same for a request of an earlier process of the run."""
+        with self._lock:
+            self._charge(self._money(model, most))
+
     def count_attempts(self, attempts: int) -> None:
         """Say how many candidates of models were put through the gate in this run so far."""
         with self._lock:
-            s = self._spent
-            self._spent = Spent(s.requests, s.input, s.output, s.money, s.seconds, attempts)
+            self._spent = replace(self._spent, attempts=attempts)
 
     @property
     def attempts_left(self) -> int | None:
@@ -131,33 +147,35 @@ class Budget:
 
     def _add(self, model: str, usage: Usage, seconds: float) -> None:
         s = self._spent
-        self._spent = Spent(
-            s.requests + 1,
-            s.input + usage.input,
-            s.output + usage.output,
-            s.money + self._money(model, usage),
-            s.seconds + seconds,
-            s.attempts,
+        self._spent = replace(
+            s,
+            requests=s.requests + 1,
+            input=s.input + usage.input,
+            output=s.output + usage.output,
+            seconds=s.seconds + seconds,
         )
+        self._charge(self._money(model, usage))
 
-    def _money(self, model: str, usage: Usage) -> float:
+    def _charge(self, money: float | None) -> None:
+        before = self._spent.money
+        self._spent = replace(self._spent, money=None if before is None or money is None else before + money)
+
+    def _money(self, model: str, usage: Usage) -> float | None:
         price = self._prices.get(model)
-        return (usage.input * price.input + usage.output * price.output) / 1e6 if price else 0.0
+        return (usage.input * price.input + usage.output * price.output) / 1e6 if price else None
 
     def _used(self) -> str:
         limits, spent = self._limits, self._spent
         if limits.tokens is not None and spent.tokens >= limits.tokens:
             return f"the limit of {limits.tokens} tokens is used"
-        if limits.money is not None and spent.money >= limits.money:
-            return f"the limit of {limits.money:g} in money is used"
+        if limits.money is not None and spent.money is not None and spent.money >= limits.money:
+            return f"the limit of {limits.money:g} USD is used"
         if limits.seconds is not None and spent.seconds >= limits.seconds:
             return f"the limit of {limits.seconds:g} seconds of waiting is used"
         if limits.attempts is not None and spent.attempts >= limits.attempts:
             return f"the limit of {limits.attempts} attempts of models is used"
         return ""
 
-    def _limited(self) -> str:
-        tokens, money = self._limits.tokens, self._limits.money
-        named = [f"{tokens} tokens"] if tokens is not None else []
-        named += [f"{money:g} in money"] if money is not None else []
-        return "the limit of " + " and ".join(named)
+
+def _not_enough(limit: str) -> str:
+    return f"what is left of the limit of {limit} is not enough for another request"

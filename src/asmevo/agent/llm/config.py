@@ -23,7 +23,7 @@ class _Table(BaseModel):
 
 
 class Price(_Table):
-    """Money for a million tokens, in the currency of the limit."""
+    """US dollars for a million tokens; 0 for a server of one's own."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
@@ -100,6 +100,7 @@ class Limits(_Table):
 
     tokens: int | None = Field(default=1_000_000, ge=0)
     money: float | None = Field(default=None, ge=0)
+    """US dollars."""
     seconds: float | None = Field(default=None, ge=0)
     """Seconds spent waiting for replies, summed over all conversations."""
     attempts: int | None = Field(default=200, ge=0)
@@ -145,10 +146,29 @@ class LlmConfig(_Table):
         names = [m.name for m in self.models]
         if len(set(names)) != len(names):
             raise ValueError("each model needs a name of its own")
-        unpriced = [m.name for m in self.models if m.price is None]
-        if self.limits.money is not None and unpriced:
-            raise ValueError(f"a limit in money needs the price of every model; {', '.join(unpriced)} has none")
+        if self.limits.money is not None and self.unpriced:
+            raise ValueError(f"a limit in money needs the price of every model; {self.unpriced} has none")
         return self
+
+    @property
+    def unpriced(self) -> str:
+        """Names of the models whose price is not known."""
+        return ", ".join(m.name for m in self.models if m.price is None)
+
+    def with_money(self, money: float | None) -> LlmConfig:
+        """The configuration with another limit in money, for one that is given.
+
+        Raises `UsageError` when the price of a model is not known.
+        """
+        if money is None:
+            return self
+        if self.unpriced:
+            raise UsageError(
+                f"A limit in money needs the price of every model and {self.unpriced} has none; name models with --llm "
+                "and give each of them price = { input = ..., output = ... } in that file, in US dollars for a million "
+                "tokens (0 for a server of your own)."
+            )
+        return self.model_copy(update={"limits": self.limits.model_copy(update={"money": money})})
 
     def model(self, name: str) -> ModelConfig:
         """The model of this name. Raises `UsageError` when there is none."""

@@ -24,7 +24,7 @@ from asmevo.agent.prompts import prompt
 from asmevo.agent.session import AgentSession
 from asmevo.agent.tools import Toolbox
 from asmevo.launch import Launch
-from asmevo.search import Hand, stream
+from asmevo.search import Expense, Hand, stream
 from asmevo.store import write_atomic
 from asmevo.verdict import EnvironmentError_
 
@@ -44,7 +44,8 @@ class Report:
     requests: int
     input_tokens: int
     output_tokens: int
-    money: float
+    money: float | None
+    """US dollars, at the prices of the configuration; None when a model without a price was asked."""
     seconds: float
     attempts: int
     last: str
@@ -75,6 +76,8 @@ class LlmDriver:
         self._budget = Budget.of(config)
         for model, outcome in self._record.all():
             self._budget.recall(model, outcome.usage, outcome.seconds)
+        for model, most in self._record.unanswered():
+            self._budget.charge(model, most)
         self._answered = any(not isinstance(outcome, Failure) for _, outcome in self._record.all())
         self._all = conversations(self._folder)
         self._population = Population.of(self._folder)
@@ -97,6 +100,11 @@ class LlmDriver:
     def under_way(self) -> bool:
         """See `asmevo.search.Driver`."""
         return any(not c.ended for c in self._all)
+
+    @property
+    def expense(self) -> Expense:
+        """See `asmevo.search.Driver`. A replay costs what its replies did when they were given."""
+        return Expense(self._budget.spent.money, self._config.limits.money, self._refusal)
 
     def close(self) -> None:
         self._answers.close()
@@ -239,7 +247,7 @@ class LlmDriver:
             outcomes = self._answers.ask([Asked(request, grant.output, grant.tries) for grant, request in wanted])
         except BaseException:
             for grant, _ in wanted:
-                self._budget.release(grant)
+                self._budget.forfeit(grant)
             raise
         for (grant, request), outcome in zip(wanted, outcomes, strict=True):
             self._budget.settle(grant, outcome.usage, outcome.seconds)

@@ -44,9 +44,15 @@ class Models:
         return cls(_kept(run)[0], run)
 
     @classmethod
-    def of_run(cls, run: Path) -> Self | None:
-        """The models that a run was begun with, to go on with it; None for a run without any."""
-        return cls(*_kept(run)) if (run / NAME / CONFIG).is_file() else None
+    def of_run(cls, run: Path, money: float | None = None) -> Self | None:
+        """The models that a run was begun with, to go on with it; None for a run without any.
+
+        `money` is a new limit of what they may cost over the whole run. Raises `UsageError` when a price is not known.
+        """
+        if not (run / NAME / CONFIG).is_file():
+            return None
+        config, replay = _kept(run)
+        return cls(config.with_money(money), replay)
 
     def __call__(self, folder: Path, launches: Sequence[Launch], seed: int) -> LlmDriver:
         """The driver of the run in `folder`; what it was configured with is kept there."""

@@ -9,22 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from asmevo.agent.llm.answers import Answers, Asked, Outcome
-from asmevo.agent.llm.message import Failure, failure_json, failure_of, reply_json, reply_of
+from asmevo.agent.llm.message import Failure, Usage, failure_json, failure_of, reply_json, reply_of
 from asmevo.store import write_atomic
 from asmevo.verdict import InputError
 
 _REPLIES = "replies"
+_ASKED = "asked"
 
 
 class Record:
     """Outcomes of requests in a folder: `replies/<key of the request>-<number>.json`.
 
     The same request may be sent several times; its outcomes are numbered from 0. A file holds the reply or why there
-    was none, with tokens and seconds; no address, header or key.
+    was none, with tokens and seconds; no address, header or key. While a request is under way, and for ever when the
+    process ends before its outcome is known, `asked/` holds the most tokens that it may be charged for.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / _REPLIES
+        self._folder, self._asked = folder / _REPLIES, folder / _ASKED
         self._numbers = Counter(path.stem.rpartition("-")[0] for path in self._folder.glob("*.json"))
 
     @property
@@ -35,6 +37,17 @@ class Record:
     def count(self, key: str) -> int:
         """How many outcomes of this request there are."""
         return self._numbers[key]
+
+    def begin(self, model: str, key: str, most: Usage) -> Path:
+        """Note that a request is about to be sent; remove the note once its outcome is recorded."""
+        known = [int(path.stem.rpartition("-")[2]) for path in self._asked.glob(f"{key}-*.json")]
+        path = self._asked / f"{key}-{max(known, default=-1) + 1}.json"
+        write_atomic(path, json.dumps({"model": model, "input": most.input, "output": most.output}).encode())
+        return path
+
+    def unanswered(self) -> list[tuple[str, Usage]]:
+        """Model and most tokens of requests whose outcome nobody knows. Raises `InputError` for a damaged file."""
+        return [_load_asked(path) for path in sorted(self._asked.glob("*.json"))]
 
     def add(self, model: str, key: str, outcome: Outcome) -> None:
         """Record an outcome. Raises `EnvironmentError_` from the disk."""
@@ -64,9 +77,11 @@ class Recording:
         self._inner, self._record = inner, record
 
     def ask(self, asked: Sequence[Asked]) -> list[Outcome]:
+        notes = [self._record.begin(one.request.model, one.request.key, one.most) for one in asked]
         outcomes = self._inner.ask(asked)
-        for one, outcome in zip(asked, outcomes, strict=True):
+        for one, note, outcome in zip(asked, notes, outcomes, strict=True):
             self._record.add(one.request.model, one.request.key, outcome)
+            note.unlink()
         return outcomes
 
     def close(self) -> None:
@@ -101,6 +116,15 @@ class Replay:
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def _load_asked(path: Path) -> tuple[str, Usage]:
+    try:
+        value: dict[str, Any] = json.loads(path.read_text())
+        return str(value["model"]), Usage(int(value["input"]), int(value["output"]))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{path} is not the note of a request ({reason}); the run folder is damaged.") from error
 
 
 def _load(path: Path) -> tuple[str, Outcome]:
