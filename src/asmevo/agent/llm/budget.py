@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import fsum
 
 from asmevo.agent.llm.config import Limits, LlmConfig, Price
 from asmevo.agent.llm.message import Usage
@@ -56,6 +57,8 @@ class Budget:
     def __init__(self, limits: Limits, prices: Mapping[str, Price]) -> None:
         self._limits, self._prices = limits, dict(prices)
         self._spent = Spent()
+        self._charged: dict[str, Usage] = {}
+        """Tokens by model, with those that may have been charged for."""
         self._aside: list[Grant] = []
         self._lock = threading.Lock()
 
@@ -123,12 +126,12 @@ class Budget:
         """Count what was set aside for a request as spent: it was sent, and nobody will know what it cost."""
         with self._lock:
             self._aside.remove(grant)
-            self._charge(grant.money)
+            self._charge(grant.model, Usage(grant.input, grant.output))
 
     def charge(self, model: str, most: Usage) -> None:
         """The same for a request of an earlier process of the run."""
         with self._lock:
-            self._charge(self._money(model, most))
+            self._charge(model, most)
 
     def count_attempts(self, attempts: int) -> None:
         """Say how many candidates of models were put through the gate in this run so far."""
@@ -154,11 +157,14 @@ class Budget:
             output=s.output + usage.output,
             seconds=s.seconds + seconds,
         )
-        self._charge(self._money(model, usage))
+        self._charge(model, usage)
 
-    def _charge(self, money: float | None) -> None:
-        before = self._spent.money
-        self._spent = replace(self._spent, money=None if before is None or money is None else before + money)
+    def _charge(self, model: str, usage: Usage) -> None:
+        """Add to what the model has cost; the sum does not depend on the order."""
+        before = self._charged.get(model, Usage())
+        self._charged[model] = Usage(before.input + usage.input, before.output + usage.output)
+        parts = [money for one, used in self._charged.items() if (money := self._money(one, used)) is not None]
+        self._spent = replace(self._spent, money=fsum(parts) if len(parts) == len(self._charged) else None)
 
     def _money(self, model: str, usage: Usage) -> float | None:
         price = self._prices.get(model)
