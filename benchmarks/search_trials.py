@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -140,19 +139,17 @@ def kill_resume_same(folder: Path, kills: int, attempts: int = KILLED_ATTEMPTS) 
     rng = random.Random(0)
     budget = ["-n", str(attempts), "--json-lines"]
     _run(["optimize", str(K0), "-l", str(TILE), "--out", str(folder / "whole"), *budget])
-    done, whole = 0, _lineage(folder / "whole")
-    for number in count():
-        killed = folder / f"killed{number}"
+    done, runs, same = 0, 0, True
+    whole = _lineage(folder / "whole")
+    while same and done < kills:
+        killed = folder / f"killed{runs}"
         first = ["optimize", str(K0), "-l", str(TILE), "--out", str(killed), *budget]
         again = ["resume", str(killed), *budget]
         while done < kills and _killed(again if (killed / DATABASE).exists() else first, rng.uniform(0.0, 3.0)):
             done += 1
         _run(again if (killed / DATABASE).exists() else first)
-        if _lineage(killed) != whole:
-            return False
-        if done == kills:
-            return True
-    raise AssertionError
+        runs, same = runs + 1, _lineage(killed) == whole
+    return same
 
 
 def _killed(command: list[str], seconds: float) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import SequenceMatcher
-from itertools import compress, count
-from operator import is_not
 
 from asmevo.program import Line, Program
+from asmevo.search.flow import common_lines
 
 
 def diff(before: Program, after: Program, context: int = 2) -> str:
@@ -15,8 +14,8 @@ def diff(before: Program, after: Program, context: int = 2) -> str:
 
     Lines are equal when id and text are: ids stay with a line through edits, so repeated texts are not confused.
     """
-    low = max(0, _common(before.lines, after.lines) - context)
-    tail = max(0, _common(before.lines[:low:-1], after.lines[:low:-1]) - context)
+    low = max(0, common_lines(before.lines, after.lines, _equal) - context)
+    tail = max(0, common_lines(before.lines[:low:-1], after.lines[:low:-1], _equal) - context)
     old, new = (program.lines[low : len(program.lines) - tail] for program in (before, after))
     matcher = SequenceMatcher(None, list(map(_key, old)), list(map(_key, new)), autojunk=False)
     out: list[str] = []
@@ -31,10 +30,8 @@ def diff(before: Program, after: Program, context: int = 2) -> str:
     return "\n".join(out)
 
 
-def _common(one: Sequence[Line], other: Sequence[Line]) -> int:
-    """How many lines two programs begin with alike; untouched lines are shared, so this is quick."""
-    others = compress(count(), map(is_not, one, other))
-    return next((n for n in others if _key(one[n]) != _key(other[n])), min(len(one), len(other)))
+def _equal(one: Line, other: Line) -> bool:
+    return _key(one) == _key(other)
 
 
 def _head(program: Program, position: int) -> str:

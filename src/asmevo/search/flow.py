@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, count
-from operator import is_not
+from operator import is_, is_not
 
 from asmevo.program import Block, Line, Program, control_kind
 from asmevo.program.program import COMPUTED_JUMPS, LEAVES
@@ -20,8 +20,8 @@ def keep_flow(before: Program, after: Program) -> bool:
     blocks: tuple[Block, ...] | None = vars(before).get("blocks")
     if blocks is None or before.entry != after.entry:
         return False
-    low = _alike(before.lines, after.lines)
-    behind = _alike(before.lines[: low - 1 : -1], after.lines[: low - 1 : -1]) if low else 0
+    low = common_lines(before.lines, after.lines)
+    behind = common_lines(before.lines[: low - 1 : -1], after.lines[: low - 1 : -1]) if low else 0
     high, grown = len(before.lines) - behind, len(after.lines) - len(before.lines)
     around = next((block for block in blocks if block.first < low and high < block.last), None)
     if around is None or before.lines[around.last - 1].instruction.base in COMPUTED_JUMPS:
@@ -35,9 +35,13 @@ def keep_flow(before: Program, after: Program) -> bool:
     return True
 
 
-def _alike(one: Sequence[Line], other: Sequence[Line]) -> int:
-    """How many lines two programs begin with that are the same objects; edits share what they leave alone."""
-    return next(compress(count(), map(is_not, one, other)), min(len(one), len(other)))
+def common_lines(one: Sequence[Line], other: Sequence[Line], equal: Callable[[Line, Line], bool] = is_) -> int:
+    """How many lines two programs begin with that are equal, or without `equal` the same objects.
+
+    Edits share what they leave alone, so only lines that are not the same objects are compared.
+    """
+    others = compress(count(), map(is_not, one, other))
+    return next((n for n in others if not equal(one[n], other[n])), min(len(one), len(other)))
 
 
 def _steers(line: Line) -> bool:
