@@ -30,14 +30,15 @@ from typing import Any, Final
 from asmevo.codeobject import CodeObject
 from asmevo.launch import build_image, load_launches
 from asmevo.program import recover
-from asmevo.sim import BlockCache, Executable, execute
-from asmevo.timing import Prepared, chip, prepare, traces_needed
+from asmevo.sim import BlockCache, Executable
+from asmevo.timing import Prepared, chip, prepare, record, traces_needed
 from asmevo.verdict import AsmEvoError
 from benchmarks import objects
 from benchmarks.common import print_json
 from benchmarks.timing_baselines import Mca, nearest, roofline
+from benchmarks.timing_bench import Cell
 from benchmarks.timing_cases import Candidate, Cases, chip_of, find_table, read_table
-from benchmarks.timing_micro import Cell, cells
+from benchmarks.timing_micro import cells
 from benchmarks.timing_order import misordered
 from benchmarks.timing_scores import Predictions, Scores, group, held_tiles, prefetch_pairs, scores
 
@@ -148,12 +149,13 @@ def speed() -> tuple[float, float]:
     launch = next(item for item in load_launches(objects.ROOT / "examples" / "fp8_gemm" / "launches") if item.objective)
     image = build_image(launch, obj, program.kernel)
     executable, model = Executable.build(program, BlockCache()), chip("mi300x")
-    traces = execute(executable, launch, image, workgroups=traces_needed(launch), trace=True).traces
-    count = prepare(program, launch, traces, model).replay(model).run.count.sum()
+    recorded = record(executable, launch, image, workgroups=traces_needed(launch))
+    traces, lds = recorded.execution.traces, recorded.lds
+    count = prepare(program, launch, traces, model, lds).replay(model).run.count.sum()
     seconds: list[float] = []
     for _ in range(REPEATS):
         start = time.process_time()
-        prepare(program, launch, traces, model).replay(model)
+        prepare(program, launch, traces, model, lds).replay(model)
         seconds.append(time.process_time() - start)
     return float(count) / min(seconds) / 1e6, min(seconds)
 

@@ -23,7 +23,7 @@ _KERNEL = """
         .amdhsa_accum_offset 128
         .amdhsa_next_free_sgpr 32
         .amdhsa_user_sgpr_kernarg_segment_ptr 1
-        .amdhsa_group_segment_fixed_size 32768
+        .amdhsa_group_segment_fixed_size 65536
     .end_amdhsa_kernel
 """
 _ENTRY = """
@@ -33,7 +33,7 @@ _ENTRY = """
       - {{.name: data, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
       - {{.name: simds, .offset: 8, .size: 4, .value_kind: by_value}}
       - {{.name: waves, .offset: 12, .size: 4, .value_kind: by_value}}
-    .group_segment_fixed_size: 32768
+    .group_segment_fixed_size: 65536
     .kernarg_segment_align: 8
     .kernarg_segment_size: 16
     .max_flat_workgroup_size: 1024

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import statistics
 import zipfile
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +21,8 @@ from asmevo.codeobject import CodeObject
 from asmevo.launch import FmoeOneStage, FmoeStage1, build_image
 from asmevo.launch.recipes.experts import GatedExperts
 from asmevo.program import Program, recover
-from asmevo.sim import BlockCache, Executable, WaveTrace, execute
-from asmevo.timing import Chip, Prepared, chip, prepare, traces_needed
+from asmevo.sim import BlockCache, Executable, WaveTrace
+from asmevo.timing import Chip, LdsConflicts, Prepared, chip, prepare, record, traces_needed
 from asmevo.verdict import EnvironmentError_, InputError
 from benchmarks.wheels import AITER, cache_folder, fetch_wheel
 
@@ -162,7 +162,9 @@ class Cases:
 
     cache: BlockCache = field(default_factory=BlockCache)
     _programs: dict[str, Program] = field(default_factory=dict[str, Program])
-    _traced: dict[Hashable, tuple[list[WaveTrace], ...]] = field(default_factory=dict[Hashable, Any])
+    _traced: dict[Hashable, tuple[list[WaveTrace], list[WaveTrace], LdsConflicts]] = field(
+        default_factory=dict[Hashable, Any]
+    )
 
     def ready(self, candidate: Candidate) -> tuple[Prepared, ...]:
         """The launch of a candidate with each of `ROUTINGS` routings, ready for the chip that it was timed on."""
@@ -172,7 +174,7 @@ class Cases:
 
     def _routed(self, candidate: Candidate, recipe: GatedExperts) -> Prepared:
         launch = recipe.launch("measured")
-        busy, idle = self._waves(candidate)
+        busy, idle, lds = self._waves(candidate)
         edge = blocks_of(recipe) * launch.grid[0]
         numbers = {*traces_needed(launch, SAMPLES), edge - 1, edge} & {*range(launch.workgroups)}
         traces = [
@@ -180,7 +182,7 @@ class Cases:
             for number in sorted(numbers)
             for wave in (busy if number < edge else idle)
         ]
-        return prepare(self.program(candidate.path), launch, traces, chip_of(candidate.shape))
+        return prepare(self.program(candidate.path), launch, traces, chip_of(candidate.shape), lds)
 
     def program(self, path: str) -> Program:
         """The program of an object of the wheel."""
@@ -188,7 +190,7 @@ class Cases:
             self._programs[path] = recover(CodeObject.parse(read_object(path), Path(path).name))
         return self._programs[path]
 
-    def _waves(self, candidate: Candidate) -> Sequence[list[WaveTrace]]:
+    def _waves(self, candidate: Candidate) -> tuple[list[WaveTrace], list[WaveTrace], LdsConflicts]:
         """Waves of a workgroup that has a block of rows, and of one that has none. How wide the result is and how many
         rows of a block are filled changes neither path."""
         shape = candidate.shape
@@ -197,10 +199,12 @@ class Cases:
             small = recipe_of(candidate, candidate.tile[0], 1, 1, candidate.tile[1])
             launch, program = small.launch("one block"), self.program(candidate.path)
             image = build_image(launch, program.source, program.kernel)
-            done = execute(Executable.build(program, self.cache), launch, image, workgroups=[0, 1], trace=True)
+            recorded = record(Executable.build(program, self.cache), launch, image, workgroups=[0, 1])
+            done = recorded.execution
             if done.status != "done" or blocks_of(small) != 1 or launch.grid[1] != 2:
                 raise InputError(f"{candidate.name} does not run as its recipe says; it ends with {done.status}.")
-            self._traced[key] = tuple([w for w in done.traces if w.workgroup == i] for i in (0, 1))
+            busy, idle = ([w for w in done.traces if w.workgroup == i] for i in (0, 1))
+            self._traced[key] = busy, idle, recorded.lds
         return self._traced[key]
 
 

@@ -2,32 +2,22 @@
 
 Bandwidths, `s_nop`, vector instructions beside MFMA and LDS latencies were measured on MI308X (tingqli/pyhip); MFMA
 intervals are those of AMD's matrix instruction calculator; the L1 latency is from MrRoy09/AMD-CDNA3-CacheBenchmarking.
+Those of LDS bank conflicts are in `benchmarks.timing_lds`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
-from asmevo.launch import Buffer, Field, Launch, Zeros, build_image
-from asmevo.program import recover
-from asmevo.sim import BlockCache, Executable, execute
-from asmevo.timing import Chip, chip, prepare
-from asmevo.timing.encode import encode_program
-from asmevo.timing.grid import run_grid
-from asmevo.timing.plan import Plan
+from asmevo.timing import chip
 from asmevo.timing.traffic import MemoryView
-from benchmarks.timing_assembly import assembled
+from benchmarks.timing_bench import TRIPS, Bench, Cell, loop
+from benchmarks.timing_lds import group_cells, stride_cells
 
-TRIPS: Final = 100
 BATCH: Final = 8
 """Accesses before a wait; the length in the published benchmark is not known, and 8 fits it."""
-ANYWHERE: Final = 1 << 20
-"""A fetch boundary that no kernel here reaches: code placement costs nothing."""
-WITHIN: Final = 0.10
 ACTIVE: Final = {"0": 0b0001, "0+1": 0b0011, "0+2": 0b0101, "all": 0b1111}
 """SIMDs with waves, as a mask; measured in bytes a clock with 1, 2 and 4 waves on each of them."""
 BANDWIDTH: Final[dict[tuple[str, str, int], dict[str, tuple[int, int, int]]]] = {
@@ -94,34 +84,12 @@ _SETUP: Final = """
 mask `simds`; wave i of a workgroup is on SIMD i modulo 4."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One published figure."""
-
-    name: str
-    measured: float
-    modelled: float
-    unit: str
-    cause: str = ""
-    """Why the model misses it, where that is known."""
-
-    @property
-    def within(self) -> bool:
-        return abs(self.modelled / self.measured - 1) <= WITHIN
-
-
 def filled(template: str, **numbers: int) -> str:
     """`v[{d}:{d}+3]` with d=8 becomes `v[8:11]`."""
     for name, value in numbers.items():
         template = re.sub(rf"\{{{name}\}}\+(\d+)", lambda m, n=value: str(n + int(m[1])), template)
         template = template.replace(f"{{{name}}}", str(value))
     return template
-
-
-def loop(body: list[str]) -> str:
-    """The body `TRIPS` times over."""
-    lines = ["s_movk_i32 s10, 0", "1:", *body, "s_add_u32 s10, s10, 1", f"s_cmp_lt_u32 s10, {TRIPS}"]
-    return "\n".join([*lines, "s_cbranch_scc1 1b"])
 
 
 def _kernels() -> dict[str, str]:
@@ -167,37 +135,11 @@ def _span(first: int, count: int) -> str:
     return f"v[{first}:{first + count - 1}]" if count > 1 else f"v{first}"
 
 
-class Bench:
-    """Runs kernels on the simulator and replays them on one compute unit of the chip that was measured."""
-
-    def __init__(self, kernels: dict[str, str], on: Chip | None = None) -> None:
-        self._object = assembled(kernels)
-        self._on = (on or chip("mi308x")).with_(fetch_bytes=ANYWHERE)
-        self._executables = cache(self._executable)
-        self._cache = BlockCache()
-
-    def _executable(self, kernel: str) -> Executable:
-        return Executable.build(recover(self._object, kernel), self._cache)
-
-    def clocks(
-        self, kernel: str, waves: int = 1, simds: int = 1, each: int = 1, view: MemoryView | None = None
-    ) -> float:
-        """Clocks of a workgroup of so many waves, `each` of them on each SIMD of the mask at work."""
-        executable = self._executables(kernel)
-        arguments = (Field("data", buffer="data"), Field("simds", value=simds), Field("waves", value=each))
-        data = Buffer("data", "in", "uint8", (65536,), Zeros())
-        launch = Launch(kernel, (1, 1, 1), (64 * waves, 1, 1), arguments, (data,), kernel=kernel)
-        image = build_image(launch, self._object, executable.program.kernel)
-        done = execute(executable, launch, image, trace=True)
-        ready = prepare(executable.program, launch, done.traces, self._on)
-        code = encode_program(ready.program, ready.samples.positions, self._on)
-        l1 = MemoryView(self._on.l1_latency, self._on.l1_bytes_per_clk, 1 << 20)
-        return run_grid(code, ready.samples, Plan(1, 1, (0,)), view or l1).cycles
-
-
 def cells() -> Iterator[Cell]:
     """All published figures, with the model's."""
     yield from bandwidth_cells()
+    yield from stride_cells()
+    yield from group_cells()
     bench = Bench(_straight())
     empty = bench.clocks("empty")
     for n, clocks in NOPS.items():

@@ -20,8 +20,8 @@ from typing import Any
 from asmevo.codeobject import CodeObject
 from asmevo.launch import build_image, load_launches
 from asmevo.program import recover
-from asmevo.sim import BlockCache, Executable, execute
-from asmevo.timing import chip, estimate, profile, traces_needed
+from asmevo.sim import BlockCache, Executable
+from asmevo.timing import chip, estimate, profile, record, traces_needed
 from benchmarks import objects
 from benchmarks.common import print_json
 
@@ -47,10 +47,11 @@ def measure(name: str, path: Path, launches: Path) -> dict[str, Any]:
     launch = next(item for item in load_launches(launches) if item.objective)
     executable = Executable.build(program, BlockCache())
     image = build_image(launch, obj, program.kernel)
-    traces = execute(executable, launch, image, workgroups=traces_needed(launch), trace=True).traces
+    recorded = record(executable, launch, image, workgroups=traces_needed(launch))
+    traces, lds = recorded.execution.traces, recorded.lds
     model = chip(CHIP)
-    found = estimate(program, launch, traces, model)
-    seconds = best(lambda: estimate(program, launch, traces, model))
+    found = estimate(program, launch, traces, model, lds)
+    seconds = best(lambda: estimate(program, launch, traces, model, lds))
     instructions = float(found.lines.count.sum()) * found.replayed / found.workgroups_of_cu
     return {
         "name": name,

@@ -81,6 +81,7 @@ EXPECTED = """\
 modelled 4.16 us on mi300x at 2.1 GHz (clock assumed, not measured; 0.93 to 2.1 GHz are plausible under load)
 335 cycles on the busiest compute unit with 1 workgroups; 4 fit at once (4 waves a SIMD, limited by registers)
 busy: issue 8 %, valu 7 %, mfma 29 %, lds 14 %, l1 0 %, memory 0 %
+LDS bank conflicts not known: no addresses were recorded
 limited by latency; 0 % of the compute roof
 
 window                  share     cycles  could save  bound       idle

@@ -27,6 +27,7 @@ from asmevo.timing import (
     estimate_of,
     prepare,
     profile,
+    record,
     timeline,
     traces_needed,
 )
@@ -187,12 +188,13 @@ def traced_launch(executable: Executable, launch: Launch, image: MemoryImage, ch
     Raises `UnsupportedError` when one of them does not end.
     """
     memory = image.on_device
-    done = execute(executable, launch, memory, limits=limits, workgroups=traces_needed(launch), trace=True)
+    recorded = record(executable, launch, memory, workgroups=traces_needed(launch), limits=limits)
+    done = recorded.execution
     status, fault = fault_of(memory, done)
     if Status(status) is not Status.DONE:
         why = fault.message if fault else ""
         raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {status}. {why}")
-    return prepare(executable.program, launch, done.traces, chip)
+    return prepare(executable.program, launch, done.traces, chip, recorded.lds)
 
 
 _V = TypeVar("_V")

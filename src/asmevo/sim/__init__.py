@@ -7,7 +7,7 @@ from asmevo.sim.executable import TARGET, Executable, other_obstacle, refusals
 from asmevo.sim.execute import execute
 from asmevo.sim.fidelity import LEDGER, Difference
 from asmevo.sim.lockstep import Divergence, LockstepResult, differing_workgroup, lockstep
-from asmevo.sim.results import Execution, Limits, WaveOrder, WaveTrace
+from asmevo.sim.results import Execution, LdsHook, Limits, WaveOrder, WaveTrace
 from asmevo.sim.stepping import Step, Stepper
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Divergence",
     "Executable",
     "Execution",
+    "LdsHook",
     "Limits",
     "LockstepResult",
     "Span",

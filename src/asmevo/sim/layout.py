@@ -87,6 +87,8 @@ WAVE, _wave_end = _fields(
     shadow="ptr",  # what checked execution knows of the wave
     mode="i32",  # which of the worker's modes the wave is in
     target="i64",  # where a computed jump goes
+    lds_hook="ptr",  # told of each LDS access (`asmevo.sim.results.LdsHook`), or null
+    lds_notes="ptr",
 )
 WAVE_BYTES = -(-_wave_end // 64) * 64 + 64 * 5
 """Size of a wave's state with padding that keeps the waves of a workgroup off the same cache sets."""
@@ -160,6 +162,7 @@ WORKER, WORKER_BYTES = _fields(
     lds_bytes="i32",
     private_bytes="i64",  # scratch memory of a workgroup
     on_start="ptr",  # of checked execution, called for each wave that begins; null otherwise
+    firsts="ptr",  # [blocks] i32, position in the program of the first instruction
 )
 
 FALL, JUMP = 0, 1

@@ -44,6 +44,21 @@ class WaveTrace:
     """[n, 2] half-open ranges of positions in `Program.lines`, in execution order."""
 
 
+@dataclass(frozen=True, slots=True)
+class LdsHook:
+    """Native code that a run calls before each LDS access, and what it is given. Whoever makes it keeps it alive.
+
+    `void function(int64_t *notes, int64_t position, int64_t slot, const uint32_t *addresses, int64_t offset,
+    uint64_t exec)`: `position` in `Program.lines`; `slot` 1 for the second address of an instruction with two; the
+    address of an active lane is `addresses[lane] + offset`. The run goes on as if there were no hook.
+    """
+
+    function: int
+    """Host address."""
+    notes: int
+    """Host address of whatever the function works on."""
+
+
 @dataclass(frozen=True)
 class Execution:
     """The outcome of running some or all workgroups of a launch."""

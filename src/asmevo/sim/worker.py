@@ -17,7 +17,7 @@ from asmevo.sim.entry import EntryState
 from asmevo.sim.executable import Executable
 from asmevo.sim.layout import WAVE, WORKER, WORKER_BYTES
 from asmevo.sim.matrices import PANEL_BYTES
-from asmevo.sim.results import WaveOrder
+from asmevo.sim.results import LdsHook, WaveOrder
 from asmevo.sim.runtime.addresses import ARRAYS, OFFSETS
 from asmevo.sim.slots import Slots, aligned, cell
 
@@ -46,6 +46,7 @@ class Worker:
         lds_bytes: int,
         checking: Checking | None = None,
         on_start: int = 0,
+        lds_hook: LdsHook | None = None,
     ) -> None:
         self.shared = shared
         waves = len(entry.lanes)
@@ -69,6 +70,8 @@ class Worker:
             "offsets": self._scratch.ctypes.data,
             "panels": self._panels.ctypes.data,
             "worker": self.context.ctypes.data,
+            "lds_hook": lds_hook.function if lds_hook else 0,
+            "lds_notes": lds_hook.notes if lds_hook else 0,
         }
         agprs = max(0, descriptor.vgpr_alloc - descriptor.accum_offset)
         self._set(
@@ -114,6 +117,7 @@ class Worker:
             lds_bytes=self.slots.lds_room,
             private_bytes=self.slots.private_room,
             on_start=on_start,
+            firsts=shared.firsts.ctypes.data,
         )
         self.shadow = None if checking is None else self._shadow(checking, base, lds_bytes)
         self.add_slot()
@@ -202,6 +206,7 @@ class Shared:
         self.residents = residents
         """Most workgroups of one worker that are under way at once."""
         self.successors = np.array([c.successors for c in chunks], np.int32)
+        self.firsts = np.array([c.first for c in chunks], np.int32)
         self.lengths = np.array([c.last - c.first for c in chunks], np.int32)
         self.kinds = np.array([c.kind for c in chunks], np.int32)
         self.polls = np.array([polling.weight(executable.instructions(n)) for n in range(len(chunks))], np.int32)

@@ -15,6 +15,7 @@ from asmevo.timing.occupancy import Occupancy, occupancy
 from asmevo.timing.overrides import chip_of_file, override, table_of, to_toml, with_overrides
 from asmevo.timing.prepared import Prepared, prepare
 from asmevo.timing.profile import LineProfile, Profile, Roofline, profile
+from asmevo.timing.recording import LdsConflicts, LdsRecorder, Recording, record
 from asmevo.timing.render import annotated, render
 from asmevo.timing.timeline import timeline
 from asmevo.timing.traces import Trace, traces_needed
@@ -32,12 +33,15 @@ __all__ = [
     "Ensemble",
     "Estimate",
     "HotWindow",
+    "LdsConflicts",
+    "LdsRecorder",
     "LineProfile",
     "LineTimes",
     "Occupancy",
     "Parameter",
     "Prepared",
     "Profile",
+    "Recording",
     "Roofline",
     "Timeable",
     "Trace",
@@ -53,6 +57,7 @@ __all__ = [
     "override",
     "prepare",
     "profile",
+    "record",
     "render",
     "table_of",
     "timeline",

@@ -31,7 +31,7 @@ class Bounds:
     mfma: float
     """The matrix pipe."""
     lds: float
-    """The LDS ports."""
+    """The LDS ports, bank conflicts included as far as they are known."""
     l1: float
     """The path to L1."""
     memory: float
@@ -69,10 +69,15 @@ def bounds_of(code: Code, count: Counts, view: MemoryView) -> Bounds:
         issue=max(turns(c) for c in (VECTOR, SCALAR, MEMORY, LDS, BRANCH)),
         valu=float((issues * column["port"])[vector].sum()) / SIMDS,
         mfma=clocks("matrix") / SIMDS,
-        lds=clocks("lds_port") / 2,
+        lds=clocks("lds_port") / 2 + lds_conflict_clocks(code, count),
         l1=clocks("path"),
         memory=float((issues * column["bytes"])[column["category"] == MEMORY].sum()) * view.cost_256 / 256,
     )
+
+
+def lds_conflict_clocks(code: Code, count: Counts) -> float:
+    """Clocks that bank conflicts keep the LDS ports of a compute unit busy, both loaded alike."""
+    return float((count[code.positions] * code.columns["lds_conflict_256"]).sum()) / 256 / 2
 
 
 def flops_of(code: Code, count: Counts) -> float:

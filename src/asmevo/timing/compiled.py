@@ -6,19 +6,38 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SOURCES = ("layout.py", "scoreboard.py", "counters.py", "lds.py", "memory.py", "fetch.py", "issue.py", "cu.py")
-"""Files whose compiled code ends up in the replay."""
+SOURCES = (
+    "layout.py", "scoreboard.py", "counters.py", "banks.py", "lds.py", "memory.py", "fetch.py", "issue.py", "cu.py",
+)  # fmt: skip
+"""Files with code that is compiled."""
 
 
 def compiled(function: F) -> F:
     """Compile with numba; the machine code is cached on disk beside the source or in the user's cache."""
     return cast(F, numba.njit(cache=True)(function))
+
+
+c_array: Final = cast(Callable[[Any, int], Any], cast(Any, numba).carray)
+"""A view of so many elements at a C pointer, in compiled code."""
+
+
+def c_function(function: Callable[..., None], signature: str) -> int:
+    """Host address of a function as C sees it, by a numba signature; valid until the process ends.
+
+    What it calls must be in its own file: only then is the cached machine code renewed with it.
+    """
+    made = cast(Any, numba.cfunc(signature, cache=True)(function))
+    _KEPT.append(made)
+    return int(made.address)
+
+
+_KEPT: Final[list[Any]] = []
 
 
 @cache

@@ -24,10 +24,12 @@ def push_vm(m: Any, w: int, completion: int) -> None:
 
 
 @compiled
-def push_lgkm(m: Any, w: int, completion: int) -> None:
-    """The same for LDS, scalar loads and messages."""
+def push_lgkm(m: Any, w: int, completion: int, late: int) -> None:
+    """The same for LDS, scalar loads and messages, of which this one is `late` because of bank conflicts."""
     m.lgkm_count[w, 1] = max(completion, m.lgkm_count[w, 1])
+    m.lgkm_count[w, 2] = max(completion - late, m.lgkm_count[w, 2])
     m.lgkm_ring[w, m.lgkm_count[w, 0] & (LGKM_SIZE - 1)] = m.lgkm_count[w, 1]
+    m.clear_ring[w, m.lgkm_count[w, 0] & (LGKM_SIZE - 1)] = m.lgkm_count[w, 2]
     m.lgkm_count[w, 0] += 1
 
 
@@ -42,7 +44,9 @@ def vm_falls_to(m: Any, w: int, outstanding: int) -> int:
 
 
 @compiled
-def lgkm_falls_to(m: Any, w: int, outstanding: int) -> int:
-    """The same for LDS, scalar loads and messages."""
+def lgkm_falls_to(m: Any, w: int, outstanding: int) -> tuple[int, int]:
+    """The same for LDS, scalar loads and messages, and the time at which it would without bank conflicts."""
     index = m.lgkm_count[w, 0] - outstanding - 1
-    return m.lgkm_ring[w, index & (LGKM_SIZE - 1)] if index >= 0 else 0
+    if index < 0:
+        return 0, 0
+    return m.lgkm_ring[w, index & (LGKM_SIZE - 1)], m.clear_ring[w, index & (LGKM_SIZE - 1)]

@@ -22,11 +22,14 @@ from asmevo.timing.layout import (
     END,
     INTERNAL,
     LAUNCH,
+    LDS_BUSY,
+    LDS_CONFLICT,
     MFMA_BUSY,
     NEVER,
     NOP,
     SETPRIO,
 )
+from asmevo.timing.lds import lds_late
 
 
 @compiled
@@ -47,7 +50,8 @@ def _start(m: Any, work: Any, group: int, ordinal: int, now: int) -> None:
         m.base[w], m.base_cause[w] = align(now, simd), LAUNCH
         m.priority[w], m.simd[w], m.group[w], m.arrived[w], m.packed[w] = 0, simd, group, -1, 0
         m.slack[w] = 0
-        m.vm_count[w, 0] = m.vm_count[w, 1] = m.lgkm_count[w, 0] = m.lgkm_count[w, 1] = 0
+        m.vm_count[w] = 0
+        m.lgkm_count[w] = 0
         m.resident[simd, m.population[simd]] = w
         m.population[simd] += 1
         prepare(m, w, False)
@@ -79,20 +83,20 @@ def _charge(m: Any, w: int, now: int, first: bool) -> None:
     base, ready = m.base[w], m.ready[w]
     m.count[position] += 1
     note_wait(m, w, position, now)
-    where, cause = position, m.ready_cause[w]
+    where, cause, late = position, m.ready_cause[w], 0
     if ready > base:
-        m.stall[position, cause] += ready - base
+        late = _wait(m, position, cause, ready - base, m.ready_late[w])
     else:
         where, cause = m.previous[w], m.base_cause[w]
     if now > ready:
         where, cause = position, m.blocked[w]
         if cause < 0:
             cause = ARBITRATION
-        m.stall[position, cause] += now - ready
+        late = _wait(m, position, cause, now - ready, lds_late(m, simd) if cause == LDS_BUSY else 0)
     if m.event_count < m.event_limit:
         event = m.events[m.event_count]
         event[0], event[1], event[2], event[3] = w, simd, m.ordinal[m.group[w]], position
-        event[4], event[5], event[6] = base, now, cause
+        event[4], event[5], event[6] = base, now, LDS_CONFLICT if 2 * late > now - base else cause
         m.event_count += 1
     if not first:
         return
@@ -102,7 +106,18 @@ def _charge(m: Any, w: int, now: int, first: bool) -> None:
     if now > begin:
         busy = min(max(m.matrix_free[simd] - begin, 0), now - begin)
         m.idle[position, MFMA_BUSY] += busy
-        m.idle[where, cause] += now - begin - busy
+        late = min(late, now - begin - busy)
+        m.idle[where, LDS_CONFLICT] += late
+        m.idle[where, cause] += now - begin - busy - late
+
+
+@compiled
+def _wait(m: Any, position: int, cause: int, clocks: int, late: int) -> int:
+    """Count the waiting of a wave, of which bank conflicts cause up to `late` clocks; returns how many."""
+    late = min(late, clocks)
+    m.stall[position, LDS_CONFLICT] += late
+    m.stall[position, cause] += clocks - late
+    return late
 
 
 @compiled

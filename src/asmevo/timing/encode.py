@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from asmevo.isa import Counter, Instruction
 from asmevo.program import Line, Program
+from asmevo.timing.banks import BANKS
 from asmevo.timing.chips import Chip
 from asmevo.timing.costs import InstructionCost, cost_of
 from asmevo.timing.layout import CODE, CODES, MEMORY, SCALAR, SETPRIO
+from asmevo.timing.recording import LdsConflicts
 from asmevo.timing.shape import Shape, shape_of
 from asmevo.verdict import UnsupportedError
 
@@ -50,8 +52,8 @@ class Code:
         return whole
 
 
-def encode_program(program: Program, positions: Iterable[int], chip: Chip) -> Code:
-    """Encode the positions that traces execute.
+def encode_program(program: Program, positions: Iterable[int], chip: Chip, lds: LdsConflicts | None = None) -> Code:
+    """Encode the positions that traces execute, with the bank conflicts of their LDS accesses where they are known.
 
     Raises `UnsupportedError` for an opcode without a row, a latency class the chip's table lacks, or more code than the
     machine record holds.
@@ -62,6 +64,7 @@ def encode_program(program: Program, positions: Iterable[int], chip: Chip) -> Co
     instructions = [program.lines[int(i)].instruction for i in where]
     shapes = tuple(map(shape_of, instructions))
     columns, codes = _columns(shapes, list(map(_rows_on(chip), instructions)))
+    columns["lds_conflict_256"] = np.zeros(len(where), np.int64) if lds is None else _conflicts(lds, chip)[where]
     return Code(program, chip, where, shapes, columns, codes, _crossings(program, chip.fetch_bytes))
 
 
@@ -82,6 +85,15 @@ def _columns(
     if len(codes) > CODES:
         raise UnsupportedError(f"The kernel names {len(codes)} registers; the timing model holds {CODES}.")
     return columns, codes
+
+
+def _conflicts(lds: LdsConflicts, chip: Chip) -> NDArray[np.int64]:
+    """By position of the whole program: 1/256 clocks that bank conflicts add to an execution in the mean, rounded up.
+
+    A pass of all banks keeps a port for as long as it takes to move so many bytes.
+    """
+    clocks = 4 * BANKS // chip.lds_read_bytes_per_clk
+    return -(-256 * clocks * lds.passes // np.maximum(lds.executions, 1))
 
 
 @lru_cache(maxsize=64)

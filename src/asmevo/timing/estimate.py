@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from asmevo.launch import Launch
 from asmevo.program import Program
-from asmevo.timing.bounds import SIMDS, Bounds, bounds_of, flops_of, peak_flops
+from asmevo.timing.bounds import SIMDS, Bounds, bounds_of, flops_of, lds_conflict_clocks, peak_flops
 from asmevo.timing.chips import Chip
 from asmevo.timing.encode import Code
 from asmevo.timing.occupancy import Occupancy
 from asmevo.timing.prepared import Prepared, prepare
+from asmevo.timing.recording import LdsConflicts
 from asmevo.timing.traces import Trace
 from asmevo.timing.traffic import MemoryView, Traffic
 
@@ -23,11 +24,14 @@ ASSUMPTIONS: Final = (
     "engine clock constant; power and performance limits not modelled",
     "caches cold, no L1 hits, each buffer read once for each die",
     "every load at the mean latency of the levels that serve the launch",
-    "LDS accesses without bank conflicts, all lanes active in memory instructions",
+    "all lanes active in memory instructions",
     "code in the instruction cache; taken branches and fetch boundaries cost a fixed time",
     "the busiest compute unit decides; workgroups not sampled behave like the nearest sampled ones",
 )
 """What the model takes for granted, for reports."""
+KNOWN_CONFLICTS: Final = "each execution of an LDS instruction has the bank conflicts of the mean one that was executed"
+UNKNOWN_CONFLICTS: Final = "the addresses of LDS accesses are not known: no bank conflicts"
+"""One of the two is taken for granted, too."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +87,18 @@ class Estimate:
     sampling_error: float | None
     """As in `Samples.error`: what having sampled leaves in doubt about the executed instructions."""
     tail_cycles: float
+    lds_conflict_cycles: float | None
+    """Clocks that bank conflicts keep the LDS ports busy, to be compared with `bounds.lds`, which they are part of;
+    None where the addresses of LDS accesses are not known."""
     lines: LineTimes
     code: Code
     view: MemoryView
     source: str = "modelled"
-    assumptions: tuple[str, ...] = ASSUMPTIONS
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was taken for granted."""
+        return (*ASSUMPTIONS, UNKNOWN_CONFLICTS if self.lds_conflict_cycles is None else KNOWN_CONFLICTS)
 
     @property
     def limiter(self) -> str:
@@ -121,13 +132,16 @@ class Estimate:
             "sampled": list(self.sampled),
             "sampling_error": self.sampling_error,
             "tail_cycles": self.tail_cycles,
+            "lds_conflict_cycles": self.lds_conflict_cycles,
             "assumptions": list(self.assumptions),
         }
 
 
-def estimate(program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip) -> Estimate:
-    """Modelled time of a launch from traces of the workgroups in `traces_needed`; raises what `prepare` raises."""
-    return estimate_of(prepare(program, launch, traces, chip), chip)
+def estimate(
+    program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip, lds: LdsConflicts | None = None
+) -> Estimate:
+    """Modelled time of a launch from what `record` gives; see `prepare`, and for what is raised."""
+    return estimate_of(prepare(program, launch, traces, chip, lds), chip)
 
 
 def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
@@ -159,6 +173,7 @@ def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
         sampled=samples.workgroups,
         sampling_error=samples.error(launch.workgroups),
         tail_cycles=run.tail_cycles * scale,
+        lds_conflict_cycles=None if prepared.lds is None else lds_conflict_clocks(code, run.count) * work.share,
         lines=LineTimes(
             count=_times(run.count, work.share),
             turns=_times(run.turns, chip.issue_clk * scale / SIMDS),

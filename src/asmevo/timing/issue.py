@@ -23,7 +23,7 @@ from asmevo.timing.layout import (
     VMCNT,
     VMEM_BUSY,
 )
-from asmevo.timing.lds import lds_access, lds_admits
+from asmevo.timing.lds import lds_access, lds_admits, lds_late
 from asmevo.timing.memory import scalar_access, vmem_access, vmem_admits
 from asmevo.timing.scoreboard import operands_ready, record_results
 
@@ -52,12 +52,15 @@ def prepare(m: Any, w: int, taken: bool) -> None:
         if time > ready:
             ready, cause = time, VMCNT
     wait = LGKM_SIZE - 1 if m.counts_lgkm[position] else m.wait_lgkm[position]
+    late = 0
     if wait >= 0:
-        time = lgkm_falls_to(m, w, wait)
+        time, clear = lgkm_falls_to(m, w, wait)
         if time > ready:
+            late = time - max(clear, ready)
             ready, cause = time, LGKMCNT
     m.ready[w] = align(ready, m.simd[w])
     m.ready_cause[w] = cause
+    m.ready_late[w] = late
     m.blocked[w] = -1
 
 
@@ -80,7 +83,7 @@ def admits(m: Any, position: int, simd: int) -> tuple[int, int]:
 def execute(m: Any, w: int, position: int, now: int) -> None:
     """Let an issued instruction occupy its units, note its results and count what it leaves outstanding."""
     category, simd = m.category[position], m.simd[w]
-    completion = now + m.scalar_latency
+    completion, late = now + m.scalar_latency, 0
     if category == VECTOR:
         m.vector_free[simd] = now + m.port[position]
         if m.matrix[position] > 0:
@@ -95,6 +98,7 @@ def execute(m: Any, w: int, position: int, now: int) -> None:
             m.drained = max(m.drained, completion)
     elif category == LDS:
         completion = lds_access(m, simd, position, now)
+        late = lds_late(m, simd)
     elif m.counts_vm[position]:
         completion = now + m.store_latency
     elif m.counts_lgkm[position]:
@@ -106,7 +110,7 @@ def execute(m: Any, w: int, position: int, now: int) -> None:
     if m.counts_vm[position]:
         push_vm(m, w, completion)
     if m.counts_lgkm[position]:
-        push_lgkm(m, w, completion)
+        push_lgkm(m, w, completion, late)
 
 
 @compiled

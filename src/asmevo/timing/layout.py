@@ -25,6 +25,8 @@ class Cause(StrEnum):
     """The vector issue port is busy with a longer instruction."""
     LDS = "lds"
     """The LDS port has too much work waiting."""
+    LDS_CONFLICT = "lds_conflict"
+    """Waiting for LDS, at a wait or for its port, that bank conflicts cause."""
     VMEM = "vmem"
     """The path to L1 or memory has too much work waiting."""
     BARRIER = "barrier"
@@ -48,12 +50,13 @@ MFMA_DEPENDENCY: Final = 3
 VALU_DEPENDENCY: Final = 4
 VALU_BUSY: Final = 5
 LDS_BUSY: Final = 6
-VMEM_BUSY: Final = 7
-BARRIER_WAIT: Final = 8
-FETCH: Final = 9
-NOP: Final = 10
-ARBITRATION: Final = 11
-LAUNCH: Final = 12
+LDS_CONFLICT: Final = 7
+VMEM_BUSY: Final = 8
+BARRIER_WAIT: Final = 9
+FETCH: Final = 10
+NOP: Final = 11
+ARBITRATION: Final = 12
+LAUNCH: Final = 13
 
 # Issue categories: one instruction of each in a turn of a SIMD, except INTERNAL, which only its own wave limits.
 VECTOR: Final = 0

@@ -41,7 +41,8 @@ PROGRAM: Final = (
     ("wait_lgkm", "i4", (CODE,)),
     ("bytes", "i4", (CODE,)),  # to or from memory
     ("path", "i4", (CODE,)),  # clocks on the path to L1
-    ("lds_port", "i4", (CODE,)),  # clocks on the LDS port
+    ("lds_port", "i4", (CODE,)),  # clocks on the LDS port without bank conflicts
+    ("lds_conflict_256", "i4", (CODE,)),  # 1/256 clocks that bank conflicts add in the mean
     ("store", "i4", (CODE,)),
     ("crosses", "i4", (CODE,)),  # 1 when it crosses a fetch boundary
     ("codes", "i4", (CODES,)),  # registers read and written, see layout.FORWARD
@@ -59,6 +60,7 @@ STATE: Final = (
     ("base_cause", "i8", (WAVES,)),  # what the time between the previous turn and `base` was spent on
     ("ready", "i8", (WAVES,)),  # earliest issue that the wave's own state allows
     ("ready_cause", "i8", (WAVES,)),
+    ("ready_late", "i8", (WAVES,)),  # clocks of the wait until `ready` that are due to bank conflicts
     ("blocked", "i8", (WAVES,)),  # cause that held the ready wave back, or -1
     ("priority", "i8", (WAVES,)),
     ("simd", "i8", (WAVES,)),
@@ -71,7 +73,8 @@ STATE: Final = (
     ("vm_ring", "i8", (WAVES, 64)),
     ("vm_count", "i8", (WAVES, 2)),  # operations counted, completion of the last
     ("lgkm_ring", "i8", (WAVES, 16)),
-    ("lgkm_count", "i8", (WAVES, 2)),
+    ("clear_ring", "i8", (WAVES, 16)),  # the same without bank conflicts
+    ("lgkm_count", "i8", (WAVES, 3)),  # operations counted, completion of the last, also without bank conflicts
     # workgroups
     ("groups", "i8", ()),
     ("group_width", "i8", ()),  # wave slots of a group
@@ -87,6 +90,7 @@ STATE: Final = (
     ("vector_free", "i8", (4,)),
     ("matrix_free", "i8", (4,)),
     ("lds_free", "i8", (2,)),
+    ("lds_clear", "i8", (2,)),  # when it would be free if the accesses that keep it busy had no bank conflicts
     ("path_free", "i8", ()),
     ("memory_free_256", "i8", ()),
     ("drained", "i8", ()),  # completion of the last store

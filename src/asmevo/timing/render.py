@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from asmevo.timing.estimate import Estimate
 from asmevo.timing.profile import LineProfile, Profile
 from asmevo.timing.windows import HotWindow
 
@@ -33,7 +34,15 @@ def _summary(profile: Profile) -> Iterator[str]:
     b = e.bounds
     bounds = ((n, getattr(b, n)) for n in ("issue", "valu", "mfma", "lds", "l1", "memory"))
     yield "busy: " + ", ".join(f"{name} {100 * value / e.cycles:.0f} %" for name, value in bounds)
+    if b.lds > 0:
+        yield _conflicts(e)
     yield f"limited by {e.limiter}; {100 * roof.fraction:.0f} % of the {roof.roof} roof"
+
+
+def _conflicts(e: Estimate) -> str:
+    if e.lds_conflict_cycles is None:
+        return "LDS bank conflicts not known: no addresses were recorded"
+    return f"LDS bank conflicts: {100 * e.lds_conflict_cycles / e.bounds.lds:.0f} % of the time that LDS is busy"
 
 
 def _windows(profile: Profile, top: int) -> Iterator[str]:

@@ -140,7 +140,8 @@ def _path(code: Code, block: Block, view: MemoryView) -> int:
     chip = code.chip
     ready: dict[int, int] = {}
     floor = end = shared = 0
-    costs = {name: code.column(name) for name in ("slow", "fast", "sgpr", "lds_port", "path", "store")}
+    costs = {name: code.column(name) for name in ("slow", "fast", "sgpr", "path", "store")}
+    lds_clocks = code.column("lds_port") + code.column("lds_conflict_256") // 256
     for position in range(block.first, block.last):
         instruction = code.program.lines[position].instruction
         shape = shape_of(instruction)
@@ -149,7 +150,7 @@ def _path(code: Code, block: Block, view: MemoryView) -> int:
         if shape.kind == BARRIER:
             floor = max(end, shared)
         elif shape.category == LDS:
-            shared = start + int(costs["lds_port"][position]) + chip.lds_latency
+            shared = start + int(lds_clocks[position]) + chip.lds_latency
             _fill(ready, units(effects(instruction).writes), shared)
         elif shape.category == MEMORY:
             latency = chip.store_latency if shape.is_store else view.load_latency

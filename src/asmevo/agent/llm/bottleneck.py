@@ -30,7 +30,7 @@ FEW_WAVES = 2.0
 _CAUSES: Mapping[Bottleneck, tuple[Cause, ...]] = {
     Bottleneck.MEMORY_LATENCY: (Cause.VMCNT, Cause.VMEM),
     Bottleneck.MFMA_ISSUE: (Cause.MFMA, Cause.MFMA_DEPENDENCY),
-    Bottleneck.LDS_CONFLICTS: (Cause.LDS, Cause.LGKMCNT),
+    Bottleneck.LDS_CONFLICTS: (Cause.LDS_CONFLICT, Cause.LDS, Cause.LGKMCNT),
     Bottleneck.BARRIER: (Cause.BARRIER,),
     Bottleneck.VALU_ISSUE: (Cause.VALU, Cause.VALU_DEPENDENCY, Cause.NOP),
 }

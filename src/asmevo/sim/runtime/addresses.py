@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from asmevo.sim.ir import Builder, Module, Variable
 from asmevo.sim.layout import FAULTS, LANES, ROW
-from asmevo.sim.runtime.fields import set_wave_field, wave_field
+from asmevo.sim.runtime.fields import set_wave_field, wave_field, worker_field
 
 GROUP = 16
 I64 = f"<{GROUP} x i64>"
@@ -167,12 +167,24 @@ def _lds(module: Module) -> None:
         "state": "ptr", "address": "ptr", "offset": "i64", "exec": "i64", "size": "i64", "at": "i32", "slot": "i64"
     }  # fmt: skip
     with module.function("sim_lds", "i64", parameters) as f:
+        _tell(f)
         shift = f.splat("%offset", "i64", GROUP)
         offsets = f.at(wave_field(f, "%state", "offsets"), "%slot", OFFSETS)
         space = wave_field(f, "%state", "lds_size")
         near(f, "%address", "%offset", space, offsets)
         good = check(f, "lds", space, "0", lambda g: f.op("add", I64, words_of(f, "%address", g), shift), offsets)
         f.do(f"ret i64 {good}")
+
+
+def _tell(f: Builder) -> None:
+    """Tell the hook of the run, if it has one, of an LDS access."""
+    hook = wave_field(f, "%state", "lds_hook")
+    with f.when(f.let(f"icmp ne ptr {hook}, null")):
+        firsts = worker_field(f, wave_field(f, "%state", "worker"), "firsts")
+        block = f.cast("zext", wave_field(f, "%state", "chunk"), "i32", "i64")
+        position = f.cast("zext", f.i32("add", f.load("i32", f.at(firsts, block, 4), 4), "%at"), "i32", "i64")
+        notes = wave_field(f, "%state", "lds_notes")
+        f.do(f"call void {hook}(ptr {notes}, i64 {position}, i64 %slot, ptr %address, i64 %offset, i64 %exec)")
 
 
 def _private(module: Module) -> None:
