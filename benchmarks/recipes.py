@@ -24,7 +24,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,12 @@ def sizes(family: Family, launches: tuple[Launch, ...]) -> list[Launch]:
     return list(launches)
 
 
+def dense(launch: Launch) -> Launch:
+    """The launch with numbers in all of its operands."""
+    recipe = launch.recipe
+    return replace(recipe, apart=False).launch(launch.name) if isinstance(recipe, FmoeOneStage) else launch
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the benchmark; 1 when a result disagrees or nothing was run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -163,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, data in folder_objects(options.folder) if options.folder else wheel_objects():
         try:
             obj = CodeObject.parse(data, name)
-            launches = for_object(obj)
+            launches = tuple(map(dense, for_object(obj)))
         except (InputError, UnsupportedError):  # no object of a known family
             continue
         label = family_of(launches[0].recipe)

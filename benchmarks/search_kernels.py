@@ -70,6 +70,11 @@ _AITER: tuple[tuple[str, str, _Timed], ...] = (
         lambda r: replace(_of(r, FmoeOneStage), tokens=128, experts=8, topk=2, dim=4096, inter=1536),
     ),
     (
+        "fmoe_one_stage_fp8_32x256",
+        _HSA + "fmoe/silu/fmoe_bf16_pertokenFp8_g1u1_vs_silu_1tg_32x256.co",
+        lambda r: replace(_of(r, FmoeOneStage), tokens=128, experts=8, topk=2, dim=4096, inter=1536),
+    ),
+    (
         "fmha_fwd_hd128_bf16_causal_rtne",
         _HSA + "fmha_v3_fwd/MI300/fwd_hd128_bf16_causal_rtne.co",
         lambda r: replace(_of(r, AttentionForward), batch=1, heads=16, kv_heads=4, queries=2048, keys=2048),

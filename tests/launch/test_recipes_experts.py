@@ -287,3 +287,13 @@ def test_arguments_outside_of_one_stage_of_bf16(case):
     change, words = BAD_WIDE[case]
     with pytest.raises(InputError, match=words):
         FmoeOneStageWide(**({"tokens": 4, "experts": 2, "topk": 1, "dim": 512, "inter": 256} | change))
+
+
+def test_numbers_of_down_apart_leave_one_number_for_each_element_of_the_result() -> None:
+    recipe = FmoeOneStage(tokens=9, experts=3, topk=2, dim=256, inter=512, apart=True)
+    plain = np.stack([real(unshuffle_weights(part, 512)) for part in recipe.inputs()["d"]])
+    runs = (plain.reshape(3, 256, 512 // 32, 32) != 0).any(axis=3)
+    assert (runs.sum(axis=2) == (np.arange(256) % 3 == np.arange(3)[:, None])).all()
+    assert len(set(np.argwhere(runs)[:, 2])) == 16
+    (expected,) = recipe.expectations()
+    assert np.count_nonzero(expected.values) > 9 * 256 / 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -10,11 +10,12 @@ from asmevo.isa import Instruction, effects
 from asmevo.isa.encoding import BRANCH_RANGE
 from asmevo.isa.limits import limits_of
 from asmevo.program import Line, Program, control_kind
+from asmevo.program.skipping import is_contained
 from asmevo.verdict import Finding
 
 _LONGEST = 8
 """Bytes of an instruction that was not assembled yet, at most."""
-_MODES = ("s_setvskip", "s_set_gpr_idx")
+_INDEXING, _SKIPPING = "s_set_gpr_idx", "s_setvskip"
 
 
 @lru_cache(maxsize=1 << 18)
@@ -23,18 +24,30 @@ def is_mode_switch(instruction: Instruction) -> bool:
 
     Raises `UnsupportedError` for an opcode without a row.
     """
-    return effects(instruction).row.name.startswith(_MODES)
+    return effects(instruction).row.name.startswith((_INDEXING, _SKIPPING))
 
 
-def undecided(lines: Iterable[Line]) -> Iterator[Finding]:
-    """Lines behind which no static rule holds: skipping of vector instructions, indexed registers.
+def undecided(lines: Sequence[Line]) -> Iterator[Finding]:
+    """Lines behind which no static rule holds, wherever in a program they are: indexed registers, and vector
+    instructions that may be skipped and write registers or lie in other blocks than the switch.
 
     Raises `UnsupportedError` for an opcode without a row.
     """
+    contained = is_contained(lines)
     for line in lines:
-        if is_mode_switch(line.instruction):
-            message = f"Line {line.id}, `{line.instruction}`, changes what vector instructions mean; not decided."
-            yield Finding("static.undecided", message, line=line.id)
+        row = effects(line.instruction).row
+        if row.name.startswith(_INDEXING) or (row.name.startswith(_SKIPPING) and not contained):
+            yield _not_decided(line)
+
+
+def switches(lines: Iterable[Line]) -> Iterator[Finding]:
+    """All lines of a changed block that change what vector instructions do: no rule says what may pass them."""
+    return (_not_decided(line) for line in lines if is_mode_switch(line.instruction))
+
+
+def _not_decided(line: Line) -> Finding:
+    message = f"Line {line.id}, `{line.instruction}`, changes what vector instructions mean; not decided."
+    return Finding("static.undecided", message, line=line.id)
 
 
 def shape_findings(k0: Program, candidate: Program) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from asmevo.gate.order import (
     order_findings,
     unmatched_accesses,
 )
-from asmevo.gate.shape import shape_findings, undecided
+from asmevo.gate.shape import shape_findings, switches, undecided
 from asmevo.isa import Counter
 from asmevo.program import Line, Program
 from asmevo.program.dependence import DependenceGraph, dependence_graph
@@ -27,6 +27,7 @@ from asmevo.program.hazards import Hazard, HazardAnalysis, smallest_distances
 from asmevo.program.liveness import Liveness, liveness
 from asmevo.program.memory import Barriers
 from asmevo.program.paths import block_path
+from asmevo.program.skipping import may_skip
 from asmevo.program.waits import WaitAnalysis, Waits
 from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
 
@@ -57,6 +58,18 @@ class StaticBaseline:
     @cached_property
     def _undecided(self) -> tuple[Finding, ...]:
         return tuple(f for b in self.k0.blocks for f in undecided(self.k0.lines[b.first : b.last]))
+
+    @cached_property
+    def _behind_skipping(self) -> Set[int]:
+        """Blocks that may run after one in which vector instructions may be skipped, that one included."""
+        found = {b.number for b in self.k0.blocks if may_skip(self.k0.lines[b.first : b.last]) is not None}
+        work = list(found)
+        while work:
+            for successor in self.k0.blocks[work.pop()].successors:
+                if successor not in found:
+                    found.add(successor)
+                    work.append(successor)
+        return found
 
     @cached_property
     def _allowed(self) -> Mapping[str, int]:
@@ -100,7 +113,7 @@ class StaticBaseline:
             message = "The candidate's branches differ from K0's; no static rule compares different control flow."
             return Check("static", Verdict.UNKNOWN, (Finding("static.flow", message),))
         changed = self._changed_blocks(candidate)
-        open_questions = self._undecided or tuple(f for _, _, new in changed for f in undecided(new))
+        open_questions = self._undecided or tuple(f for one in changed for f in self._open_questions(*one))
         if open_questions:
             return Check("static", Verdict.UNKNOWN, open_questions)
         findings = [*shape_findings(self.k0, candidate), *self._compare_blocks(candidate, changed)]
@@ -132,6 +145,17 @@ class StaticBaseline:
             for old, new in zip(self.k0.blocks, candidate.blocks, strict=True)
         )
         return [(number, old, new) for number, old, new in pairs if not _same(old, new)]
+
+    def _open_questions(self, number: int, old: tuple[Line, ...], new: tuple[Line, ...]) -> Iterator[Finding]:
+        """What no rule decides about a changed block."""
+        yield from switches(old)
+        yield from switches(new)
+        if number in self._behind_skipping and not self._fences.is_alike(old, new):
+            message = (
+                f"Block {number} runs behind vector instructions that may have been skipped, so how many operations "
+                "are outstanding is not known; its operations, waits and fences have to stay in K0's order."
+            )
+            yield Finding("static.undecided", message, line=new[0].id)
 
     def _wait_findings(self, candidate: Program, changed: Sequence[_Changed]) -> Iterator[Finding]:
         """Waits that are missing. Where K0 has none either, time alone protects it: the ways there must not shorten."""

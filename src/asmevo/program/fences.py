@@ -25,6 +25,7 @@ from asmevo.program.memo import BlockMemo
 from asmevo.program.memory import Fence, fence
 from asmevo.program.outstanding import CAP, facts
 from asmevo.program.program import Line, Program
+from asmevo.program.skipping import may_skip
 from asmevo.verdict import Finding, UnsupportedError
 
 DONE = 1 << 20
@@ -231,7 +232,7 @@ class FenceAnalysis:
                 if _join(states[s], out) and not queued[s]:
                     queued[s] = True
                     work.append(s)
-        return sorted(set[_Violation]().union(*found)), states
+        return sorted(set[_Violation]().union(*found, _uneven(content, states))), states
 
     def _block(self, number: int, lines: tuple[Line, ...], state: _State) -> tuple[frozenset[_Violation], _State]:
         return self._memo.get(lines, (number, state), lambda: self._compare(number, lines, state))
@@ -269,6 +270,24 @@ class FenceAnalysis:
                 found.update((f, line) for f in late)
             out.setdefault((line, started.queue, started.kind, 0), set()).add((end, end0, owed))
         return frozenset(found), _frozen(out)
+
+
+def _uneven(content: list[tuple[Line, ...]], states: list[dict[_Key, set[_Pair]]]) -> Iterator[_Violation]:
+    """Operations that are further behind in the candidate than in K0 where a block begins in which instructions may be
+    skipped: a wait there may then count fewer behind them than both queues say."""
+    for lines, state in zip(content, states, strict=True):
+        skipped = may_skip(lines)
+        if skipped is None:
+            continue
+        for (line, queue, _, _), pairs in state.items():
+            if any(owed or not _is_ahead(queue, candidate, k0) for candidate, k0, owed in pairs):
+                yield lines[skipped.index(True)].id if True in skipped else lines[0].id, line
+
+
+def _is_ahead(queue: Queue, candidate: _Status, k0: _Status) -> bool:
+    """Whether every wait that proves an operation finished in K0's queue does so in the candidate's, however many more
+    operations both have behind it."""
+    return candidate in (k0, DONE) or (queue in (Queue.VM, Queue.LDS) and candidate > k0)
 
 
 def _walk(

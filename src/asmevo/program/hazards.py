@@ -18,6 +18,7 @@ from asmevo.isa.roles import Roles, roles
 from asmevo.isa.spacing import Relation, SpacingRule, reach, rules_between
 from asmevo.program.memo import BlockMemo
 from asmevo.program.program import Line, Program
+from asmevo.program.skipping import may_skip
 
 _REGISTERS = span(0, UNIT_COUNT)
 _State: TypeAlias = frozenset[tuple[int, Instruction, int, RegSet]]
@@ -139,7 +140,8 @@ class HazardAnalysis:
         for line_id, instruction, since, registers in sorted(state, key=lambda entry: entry[0]):
             expires = _horizon(instruction, target) - since
             active.append(_Active(line_id, instruction, roles(instruction), -since, expires, registers))
-        for line in lines:
+        skipped = may_skip(lines) or [False] * len(lines)
+        for line, may_be_skipped in zip(lines, skipped, strict=True):
             instruction = line.instruction
             current = roles(instruction)
             if active:
@@ -151,7 +153,7 @@ class HazardAnalysis:
                 if current.writes:
                     for a in active:
                         a.registers &= ~current.writes
-            clock += current.states
+            clock += 0 if may_be_skipped else current.states
             horizon = _horizon(instruction, target)
             if horizon:
                 active.append(_Active(line.id, instruction, current, clock, clock + horizon, current.produce_mask))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from asmevo.program.memo import BlockMemo
 from asmevo.program.outstanding import Outstanding, Pending, State, facts
 from asmevo.program.paths import block_path
 from asmevo.program.program import Line, Program
+from asmevo.program.skipping import may_skip
 from asmevo.verdict import Finding
 
 _Missing: TypeAlias = tuple[int, str, Pending, int]
@@ -100,14 +101,16 @@ class WaitAnalysis:
 def _scan(lines: tuple[Line, ...], state: State, *, cautious: bool) -> tuple[tuple[_Missing, ...], State]:
     account = Outstanding(state, cautious=cautious)
     missing: list[_Missing] = []
-    for line in lines:
+    skipped = may_skip(lines) or [False] * len(lines)
+    for line, may_be_skipped in zip(lines, skipped, strict=True):
         now = facts(line.instruction)
         if now.touched & account.results:
             missing += [(line.id, kind, pending, registers) for pending, kind, registers in account.blocking(now)]
         if now.wait is not None:
             account.wait(now.wait)
         if now.operation is not None:
-            account.issue(line.id, line.instruction, now.operation)
+            started = replace(now.operation, certain=False) if may_be_skipped else now.operation
+            account.issue(line.id, line.instruction, started)
     return tuple(missing), account.state()
 
 

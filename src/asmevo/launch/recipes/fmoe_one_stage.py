@@ -25,6 +25,8 @@ from asmevo.verdict import InputError
 
 BOUNDS = {"block": Bounds(most_off=6e-4, mean_relative=4e-3), "token": Bounds(most_off=7e-3)}
 """Agreement with this model of the kernel. What remains is the rounding of atomic additions."""
+RUN = 32
+"""Columns of D in a row that holds numbers in one run only: those of one matrix instruction."""
 PREFETCHED = 512
 """Rows of D that the kernel may read beyond the last expert's: it fetches ahead without looking at dim (up to 256 rows
 and 16 KiB were seen). What it reads there has no effect."""
@@ -46,6 +48,9 @@ class FmoeOneStage(GatedExperts):
     """Workgroups of a kernel that walks over the blocks itself (`_ps_`); 0 for one that does not."""
     kernarg: int = 448
     """Bytes of kernel arguments: 416 for older objects, which have none for persistence."""
+    apart: bool = False
+    """A row of D holds numbers for one expert only, in one run of columns, and zeros elsewhere. An element of O then gets
+    at most one number that is not zero, and no order of the atomic additions shows in it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -97,10 +102,19 @@ class FmoeOneStage(GatedExperts):
         shapes = self.down_shapes()
         return {
             **self.gate_up_inputs(),
-            "d": shuffle_weights(self.codes(rng, shapes["d"][1]), self.inter),
+            "d": shuffle_weights(self._down(rng, shapes["d"][1]), self.inter),
             "d_scale": self.scales(rng, shapes["d_scale"][1], self.inter),
             **self.sorted_arrays(),
         }
+
+    def _down(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        codes = self.codes(rng, shape)
+        if self.apart:
+            experts, rows, _ = shape
+            runs = rng.integers(0, self.inter // RUN, (experts, rows, 1))
+            others = np.arange(rows)[:, None] % experts != np.arange(experts)[:, None, None]
+            codes[others | (np.arange(self.inter) // RUN != runs)] = format_of(self.dtype).encode(np.zeros(1))[0]
+        return codes
 
     def expectations(self) -> tuple[Expectation, ...]:
         arrays, chosen, given = self.inputs(), self.chosen(), self.routing_weights().astype(np.float64)

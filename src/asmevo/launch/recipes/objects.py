@@ -77,7 +77,7 @@ def _one_stage(name: str, kernel: Kernel) -> Iterator[Recipe]:
     common |= {"activation": "gelu" if "gelu" in name else "silu", "persistent": 8 if "_ps" in name else 0}
     unmangled_block = block and kernel.name == name  # the oldest: right for dim from 1024 only
     for size in _expert_sizes(n, (1024, 1536, 1024) if unmangled_block else (256, 512, 1024)):
-        yield FmoeOneStage(**common, **size)
+        yield FmoeOneStage(**common, **size, apart=True)
 
 
 def _one_stage_wide(name: str, kernel: Kernel) -> Iterator[Recipe]:
