@@ -17,8 +17,7 @@ def _switch(instruction: Instruction) -> bool | None:
     if control_kind(instruction) != "setvskip":
         return None
     mode, bit = instruction.operands
-    is_known = isinstance(mode, Imm) and isinstance(bit, Imm)
-    return not is_known or bool(mode.bits >> (bit.bits & 31) & 1)
+    return not (isinstance(mode, Imm) and isinstance(bit, Imm)) or bool(mode.bits >> (bit.bits & 31) & 1)
 
 
 @lru_cache(maxsize=1 << 18)

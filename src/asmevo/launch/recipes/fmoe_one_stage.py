@@ -49,8 +49,8 @@ class FmoeOneStage(GatedExperts):
     kernarg: int = 448
     """Bytes of kernel arguments: 416 for older objects, which have none for persistence."""
     apart: bool = False
-    """A row of D holds numbers for one expert only, in one run of columns, and zeros elsewhere. An element of O then gets
-    at most one number that is not zero, and no order of the atomic additions shows in it."""
+    """A row of D holds numbers for one expert only, in one run of columns, and zeros elsewhere. An element of O then
+    gets at most one number that is not zero, and no order of the atomic additions shows in it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
