@@ -24,9 +24,14 @@ HOT = {"fp8_gemm": (6, 5, 12), "fmoe_stage1": (2, 1, 13)}
 EACH = 3
 LEFT_TO_PROOF = {"rename"}
 """Strategies that may name other registers in an access, which the proof stage decides."""
-NOTHING_TO_DO = {("fmoe_stage1", "rename"), ("fmoe_stage1", "pack"), ("fp8_gemm", "combine"), ("fp8_gemm", "fold")}
-"""No register is free; packed operations would wait for matrix instructions; the compiler combined all there is, and
-left no copy that could go."""
+NOTHING_TO_DO = {
+    ("fmoe_stage1", "rename"),  # no register is free
+    ("fmoe_stage1", "pack"),  # packed operations would wait for matrix instructions
+    ("fp8_gemm", "combine"),  # the compiler combined all there is
+    ("fp8_gemm", "fold"),  # ... and left no copy that could go
+    ("fp8_gemm", "hoist"),  # its tuples need no registers of their own
+    ("fmoe_stage1", "hoist"),  # its loops put none together
+}
 
 
 @cache

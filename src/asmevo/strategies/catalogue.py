@@ -8,6 +8,7 @@ from types import MappingProxyType
 from asmevo.strategies.align import Align
 from asmevo.strategies.combine import Combine
 from asmevo.strategies.fold import Fold
+from asmevo.strategies.hoist import Hoist
 from asmevo.strategies.nudge import Nudge
 from asmevo.strategies.pack import Pack
 from asmevo.strategies.priority import Priority
@@ -29,6 +30,7 @@ _ALL: tuple[Strategy, ...] = (
     Combine(),
     Pack(),
     Fold(),
+    Hoist(),
 )
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""

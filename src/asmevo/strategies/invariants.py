@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from asmevo.isa import RegSet, effects, units
+from asmevo.isa.registers import VGPR_BASE
 from asmevo.program import Block, Program, control_kind
 from asmevo.program.execmask import writes_exec
 from asmevo.strategies.values import is_pure
@@ -33,6 +34,17 @@ def invariant_lines(program: Program, block: Block, live_in: RegSet) -> list[int
         if is_pure(line.instruction) and own and once and not known.reads & changing and not own & live_in:
             found.append(line.id)
             changing &= ~own
+    return found
+
+
+def scalar_invariants(program: Program, block: Block, live_in: RegSet) -> list[int]:
+    """Those invariant lines that neither read nor write vector registers: what is known of them at the loop's begin is
+    known of every lane."""
+    found: list[int] = []
+    for i in invariant_lines(program, block, live_in):
+        known = effects(program.line(i).instruction)
+        if not (known.reads | known.writes) >> VGPR_BASE:
+            found.append(i)
     return found
 
 

@@ -6,14 +6,12 @@ import random
 from collections.abc import Iterator, Sequence
 
 from asmevo.edit import Delete, Insert, Replace
-from asmevo.isa import Instruction, effects
-from asmevo.isa.registers import VGPR_BASE
 from asmevo.program import control_kind
 from asmevo.strategies.arrange import Item
 from asmevo.strategies.bench import proposal
 from asmevo.strategies.context import Context
 from asmevo.strategies.copies import propagations
-from asmevo.strategies.invariants import invariant_lines, texts
+from asmevo.strategies.invariants import invariant_lines, scalar_invariants, texts
 from asmevo.strategies.placement import spaced
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.settle import settled
@@ -70,7 +68,7 @@ def _hoists(context: Context, rng: random.Random) -> Iterator[Proposal]:
     live_in = context.analyses.liveness.live_in(context.block.first)
     ids = invariant_lines(context.program, context.block, live_in)
     first = context.lines[0].id
-    scalar = [i for i in ids if not _touches_vectors(context.program.line(i).instruction)]
+    scalar = scalar_invariants(context.program, context.block, live_in)
     chosen = [some for some in (scalar, ids) if some]
     if len(chosen) == 2 and scalar == ids:
         del chosen[0]
@@ -79,11 +77,6 @@ def _hoists(context: Context, rng: random.Random) -> Iterator[Proposal]:
     for some in chosen:
         edits = [Insert(first, texts(context.program, some), fallthrough=True), Delete(tuple(some))]
         yield from settled(context, edits, f"{len(some)} loop-invariant lines moved in front of the loop")
-
-
-def _touches_vectors(instruction: Instruction) -> bool:
-    known = effects(instruction)
-    return bool((known.reads | known.writes) >> VGPR_BASE)
 
 
 def _fewer_nops(context: Context) -> Iterator[Proposal]:

@@ -1,0 +1,69 @@
+"""Hoisting: scalar work that gives the same on every turn of a loop, done once in front of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from asmevo.edit import Delete, Edit, Insert, Replace, SetResources
+from asmevo.isa import RegSet, effects
+from asmevo.isa.limits import has_limits
+from asmevo.isa.registers import UNNUMBERED_SGPRS
+from asmevo.program import Program
+from asmevo.program.registers import granted
+from asmevo.strategies.context import Context
+from asmevo.strategies.invariants import entered_by_falling, scalar_invariants, texts
+from asmevo.strategies.proposal import Proposal
+from asmevo.strategies.settle import settled
+from asmevo.strategies.tuples import Lifted, lifted
+
+MOST = 96
+"""SGPRs, specials included, that a wave may have without costing another one its place: a SIMD has 800 of them for at
+most eight waves, granted in blocks of 16 (LLVM `AMDGPUBaseInfo`, gfx90a and gfx942)."""
+
+
+class Hoist:
+    """Scalar tuples in registers of their own instead of put together on every turn; and with them, moved as they are,
+    other scalar instructions whose result never changes.
+
+    Preconditions: a loop of one block that is entered by falling into it; SGPRs that nothing uses, in the grant or in a
+    larger one that costs no wave.
+    """
+
+    name = "hoist"
+
+    def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
+        program, block = context.program, context.block
+        if not context.is_loop or not entered_by_falling(program, block):
+            return
+        moved = scalar_invariants(program, block, context.analyses.liveness.live_in(block.first))
+        lines = [line for line in context.lines if line.id not in moved]
+        found = lifted(lines, context.analyses.liveness.live_out(block.last - 1), _free(program))
+        if found is not None:
+            count = len(moved) + len(found.gone)
+            yield from settled(context, _edits(context, found, moved), f"{count} scalar lines of a loop done before it")
+
+
+def _edits(context: Context, found: Lifted, moved: Sequence[int]) -> list[Edit]:
+    before = (*texts(context.program, moved), *found.before)
+    edits: list[Edit] = [Replace(i, text) for i, text in found.replaced.items()]
+    edits += [Insert(context.lines[0].id, before, fallthrough=True), Delete((*moved, *found.gone))]
+    if found.end > _granted(context.program):
+        edits.insert(0, SetResources(sgprs=found.end + UNNUMBERED_SGPRS))
+    return edits
+
+
+def _free(program: Program) -> list[int]:
+    """SGPRs that no line names, and that are granted or could be."""
+    named: RegSet = 0
+    for line in program.lines:
+        known = effects(line.instruction)
+        named |= known.reads | known.writes
+    count = _granted(program)
+    if has_limits(program.source.target):
+        count = max(count, MOST - UNNUMBERED_SGPRS)
+    return [n for n in range(count) if not named >> n & 1]
+
+
+def _granted(program: Program) -> int:
+    return granted(program.kernel.descriptor, program.source.target)["s"]
