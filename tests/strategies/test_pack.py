@@ -92,6 +92,17 @@ def test_between_matrix_instructions_it_does_not_pay() -> None:
     assert results(Pack(), "\n".join((*single, *end)))
 
 
+def test_long_runs_between_matrix_instructions_are_tried_alone() -> None:
+    mfma = "v_mfma_f32_16x16x32_fp8_fp8 v[{0}:{1}], v[24:25], v[26:27], v[{0}:{1}]"
+    short = [f"v_mul_f32_e32 v{n}, v{n}, v{n}" for n in (0, 1)]
+    long = [f"v_add_f32_e32 v{n}, v{n}, v{n}" for n in (*range(16), *range(16))]
+    end = ["s_nop 15", *(STORE.format(f"{n}:{n + 1}") for n in range(0, 24, 2)), "s_endpgm"]
+    body = [mfma.format(16, 19), *short, mfma.format(20, 23), *long, *end]
+    notes = list(results(Pack(), "\n".join(body)))
+    assert notes[0] == "16 pairs of instructions packed"
+    assert "17 pairs of instructions packed" in notes
+
+
 VECTORS = tuple(f"v{n}" for n in range(40, 48))
 SCALARS = tuple(f"s{n}" for n in range(20, 24))
 two = st.builds(

@@ -1,23 +1,27 @@
 """Packing: f32 operations on neighbouring registers become one on the pair, as do moves.
 
 A packed operation takes the vector port as long as a single one, but it waits for the matrix pipe and keeps it from
-starting; so only what is faster by pace is proposed: all pairs of the block, its moves, those of a part of it, or one.
+starting; so only what is faster by pace is proposed: all pairs of the block or its longer runs of them, the fastest
+first, then its moves, then single pairs.
 Preconditions: dependences; targets and sources in aligned pairs; no constants, clamp or output modifiers.
 """
 
 from __future__ import annotations
 
 import random
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 
 from asmevo.edit import Delete, Edit, Replace
+from asmevo.isa import MatrixRow, effects
+from asmevo.program import Line
 from asmevo.strategies.context import Context
 from asmevo.strategies.pairs import Pairing, pairings
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.settle import settled
 
-WINDOWS = 4
-"""Parts of the block that are tried apart."""
+SETS = 6
+"""Most choices of runs that are compared."""
 
 
 class Pack:
@@ -30,15 +34,24 @@ class Pack:
         if not found:
             return
         moves = [pairing for pairing in found if pairing.text.startswith("v_mov")]
-        size = -(-len(found) // WINDOWS)
-        parts = [found[at : at + size] for at in range(0, len(found), size)] if size > 1 else []
-        rng.shuffle(parts)
-        singles = [[pairing] for pairing in rng.sample(found, len(found))]
         tried: list[list[Pairing]] = []
-        for some in (found, moves, *parts, *singles):
-            if some and some not in tried:
-                tried.append(some)
-                yield from (idea for idea in settled(context, _edits(some), _what(some)) if idea.gain > 0)
+        for batch in (_choices(context.lines, found), [moves], *([[one]] for one in rng.sample(found, len(found)))):
+            new = [some for some in batch if some and some not in tried]
+            tried += new
+            ideas = [idea for some in new for idea in settled(context, _edits(some), _what(some)) if idea.gain > 0]
+            yield from sorted(ideas, key=lambda idea: -idea.gain)
+
+
+def _choices(lines: Sequence[Line], found: Sequence[Pairing]) -> list[list[Pairing]]:
+    """All pairs, and those of the longer runs only: the matrix pipe is waited for once in each."""
+    matrix = [n for n, line in enumerate(lines) if isinstance(effects(line.instruction).row, MatrixRow)]
+    runs: dict[int, list[Pairing]] = {}
+    for pairing in found:
+        runs.setdefault(bisect(matrix, pairing.last if pairing.sinks else pairing.first), []).append(pairing)
+    shortest, *longer = sorted({len(run) for run in runs.values()})
+    return [
+        [one for run in runs.values() if len(run) >= least for one in run] for least in (shortest, *longer[1 - SETS :])
+    ]
 
 
 def _together(found: Sequence[Pairing]) -> list[Pairing]:
