@@ -19,6 +19,7 @@ from asmevo.launch import (
     Integers,
     Launch,
     Random,
+    Softmax,
     Zeros,
     load_launches,
     save_launch,
@@ -136,6 +137,7 @@ def test_round_trip(tmp_path_factory, launch):
     [
         FmoeStage1(tokens=3, experts=2, topk=1, dim=128, inter=128, seed=4),
         BlockScaledGemm(m=3, n=16, k=128, values="integers"),
+        Softmax(rows=3, columns=48, values="wide"),
     ],
 )
 def test_recipes_round_trip(tmp_path, recipe):

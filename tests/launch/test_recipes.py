@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from asmevo.codeobject import CodeObject
-from asmevo.launch import BlockScaledGemm, build_image, load_launches
+from asmevo.launch import BlockScaledGemm, Softmax, build_image, load_launches
 from asmevo.launch.recipes import FmoeOneStage, FmoeStage1, Int8Gemm
 from asmevo.launch.recipes.numbers import EDGES, edges
 from asmevo.verdict import InputError
@@ -18,6 +18,20 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 def real(codes):
     return codes.view(ml_dtypes.float8_e4m3fnuz).astype(np.float64)
+
+
+def test_softmax_reference_by_a_loop():
+    recipe = Softmax(rows=2, columns=32, values="wide", seed=3)
+    x, want = recipe.inputs()["x"], recipe.expectations()[0].values
+    for row in range(2):
+        powers = [math.exp(float(v) - float(max(x[row]))) for v in x[row]]
+        for column in range(32):
+            assert math.isclose(want[row, column], powers[column] / sum(powers), rel_tol=1e-12, abs_tol=1e-300)
+    special = Softmax(rows=40, columns=32, values="special")
+    assert 0.1 < np.mean(np.isnan(special.expectations()[0].values)) < 0.9
+    for wrong in ({"columns": 40}, {"columns": 2048}, {"columns": 0}, {"values": "nice"}, {"rows": 0}):
+        with pytest.raises(InputError, match=r"triton.softmax"):
+            Softmax(**{"rows": 1, "columns": 32, **wrong})
 
 
 def test_gemm_reference_by_a_loop():

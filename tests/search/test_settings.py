@@ -18,11 +18,19 @@ def test_json_round_trip() -> None:
     assert Settings.from_json({}) == Settings()
 
 
+def test_other_results_are_allowed_by_a_bound_only() -> None:
+    assert "inexact" not in Settings().to_json() and Settings().allowing(None) == Settings()
+    allowed = Settings(attempts=3).allowing(2.0)
+    assert allowed.strategies == (*Settings().strategies, "inexact") and allowed.inexact == 2.0
+    assert Settings.from_json(allowed.to_json()) == allowed
+
+
 @pytest.mark.parametrize(
     "values",
     [
         {"attempts": -1}, {"seconds": float("nan")}, {"threshold": 1.0}, {"stall": 0}, {"patience": 0}, {"trims": -1},
         {"temperature": -0.1}, {"slack": 1.0}, {"strategies": []}, {"no_such": 1},
+        {"inexact": 0.9},
     ],
 )  # fmt: skip
 def test_bad_settings_are_a_sentence(values: dict[str, object]) -> None:

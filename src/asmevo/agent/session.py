@@ -15,7 +15,6 @@ from asmevo.agent.watched import Busy, WatchedGate, WatchedTimer
 from asmevo.device import Device, ObjectiveTimer, objective_of
 from asmevo.device.simulated import SimDevice
 from asmevo.edit import Edit, from_json
-from asmevo.gate import Gate
 from asmevo.launch import Launch
 from asmevo.program import Program
 from asmevo.program.loops import Loop, find_loops
@@ -32,6 +31,7 @@ from asmevo.search import (
     bind_to_chip,
     build,
     certifier,
+    gate_of,
     kernel_of,
     new_run,
     open_run,
@@ -150,7 +150,7 @@ class AgentSession:
     ) -> Self:
         bind_to_chip(store, device)
         kernel = kernel_of(launches)
-        gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
+        gate = gate_of(store, launches, device)
         gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
         busy = Busy()
         remembering = WatchedGate(gate, busy)

@@ -14,6 +14,7 @@ from asmevo.cli.output import emit_summary
 from asmevo.cli.parameters import (
     CHIP,
     DEVICE,
+    AllowInexact,
     Budget,
     ChipName,
     DeviceName,
@@ -51,6 +52,7 @@ def optimize(
         Driver | None, Option(help="Who proposes; `mixed` where models are given: rules, and models where those stall.")
     ] = None,
     replay: Annotated[Path | None, Option(help="Run whose models' replies are taken, instead of asking any.")] = None,
+    allow_inexact: AllowInexact = None,
     workers: Workers = None,
     quiet: Quiet = False,
     json_lines: JsonLines = False,
@@ -62,9 +64,10 @@ def optimize(
     `asmevo resume` goes on. A seed with a budget in candidates gives the same lineage on every machine, for any number
     of workers. A faster object is written into the run folder with its certificate. With `--device hip` candidates run
     and are timed on a GPU as well, one at a time; a gain then counts when fresh samples confirm it.
+    With `--allow-inexact` results may differ from K0's, within a bound on the error that launches with recipes tell.
     """
     folder = out or Path("runs") / k0.stem
-    settings = Settings(seed=seed).with_budgets(budget, seconds)
+    settings = Settings(seed=seed).with_budgets(budget, seconds).allowing(allow_inexact)
     models = models_wanted(llm, model, base_url, driver, replay, max_cost)
     obj = read_object(k0)
     launches = read_launches(launch, obj)

@@ -46,6 +46,15 @@ CHIP, DEVICE = "mi300x", "sim"
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Show no progress.")]
 JsonLines = Annotated[bool, Option("--json-lines", help="Print each step, and the result, as a line of JSON.")]
 Budget = Annotated[int | None, Option("--budget", "-n", help="Most candidates to try.", min=0)]
+AllowInexact = Annotated[
+    float | None,
+    Option(
+        "--allow-inexact",
+        metavar="BOUND",
+        help="Results may be further from float64 than K0's, by up to so many times; see docs/search.md.",
+        show_default=False,
+    ),
+]
 Seconds = Annotated[float | None, Option("--time", "-t", help="Most seconds to search.", min=0)]
 Workers = Annotated[
     int | None, Option("--workers", "-j", help="Processes that examine candidates; all cores without it.", min=1)

@@ -9,9 +9,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from asmevo.cli.inputs import certificate_device, read_certificate, read_launches, read_object
+from asmevo.cli.inputs import certificate_bound, certificate_device, read_certificate, read_launches, read_object
 from asmevo.cli.output import emit, write
-from asmevo.cli.parameters import CHIP, DEVICE, DeviceName, Gpus, Json, ObjectPath
+from asmevo.cli.parameters import CHIP, DEVICE, AllowInexact, DeviceName, Gpus, Json, ObjectPath
 from asmevo.device import Device, open_device
 from asmevo.device.hip import same_chip
 from asmevo.edit import Edit
@@ -33,25 +33,28 @@ def verify(
     output: Annotated[Path | None, Option("--output", "-o", help="Certificate to write.")] = None,
     device: DeviceName = DEVICE,
     gpu: Gpus = None,
+    allow_inexact: AllowInexact = None,
     json: Json = False,
 ) -> int:
     """Check in a fresh process that a candidate behaves like K0: every static rule, then every launch.
 
     Exit code 0 PROVED or TESTED, 1 REFUTED, 3 UNKNOWN. Launches come from `--launch`, from a certificate, or from both.
+    What was found with `--allow-inexact` is refused without it.
     """
     old, new = read_object(k0), read_object(candidate)
     launches, edits = read_launches(launch or [], old), None
     if certificate is not None:
         edits, launches = read_certificate(certificate, old, new, launches)
+        _require_bound(certificate, allow_inexact)
         edits = edits or None  # a certificate of an object that came without edits: lines are matched again
     if not launches:
         raise UsageError("There is nothing to check the candidate on; give --launch or --certificate.")
     kernel, notes = kernel_of(launches), [_matched(certificate, launches)] if certificate else []
     if device == DEVICE:
-        found = verified(old.data, new.data, launches, edits, kernel)
+        found = verified(old.data, new.data, launches, edits, kernel, inexact=allow_inexact)
     else:
         with open_device(device, CHIP, gpu or ())[0] as place:
-            found = _on(place, old.data, new.data, launches, edits, kernel)
+            found = _on(place, old.data, new.data, launches, edits, kernel, allow_inexact)
             notes += _other_chip(certificate, place)
     if output is not None and found.certificate is not None:
         write(output, text_json.dumps(found.certificate, indent=1, sort_keys=True) + "\n")
@@ -67,11 +70,22 @@ def _on(
     launches: Sequence[Launch],
     edits: Sequence[Edit] | None,
     kernel: str | None,
+    inexact: float | None,
 ) -> Verification:
     """The whole check on a device that has processes of its own."""
-    gate = Gate(k0, launches, place, kernel=kernel)
+    gate = Gate(k0, launches, place, kernel=kernel, inexact=inexact)
     report = gate.examine(candidate, edits=edits)
     return Verification(report, gate.certificate(candidate, edits or (), report))
+
+
+def _require_bound(certificate: Path, given: float | None) -> None:
+    """Raises `UsageError` unless what a certificate of other results than K0's allows is allowed here, too."""
+    bound = certificate_bound(certificate)
+    if bound is not None and given != bound:
+        raise UsageError(
+            f"{certificate} is INEXACT: it admits results with up to {bound:g} times K0's error; give "
+            f"--allow-inexact {bound:g} to check it."
+        )
 
 
 def _matched(certificate: Path, launches: Sequence[Launch]) -> str:

@@ -1,7 +1,7 @@
 """The gate: what admits a candidate."""
 
 from asmevo.gate.baseline import Baseline
-from asmevo.gate.certificate import canonical, certificate, check_certificate, evidence, tools
+from asmevo.gate.certificate import bound_of, canonical, certificate, check_certificate, evidence, tools
 from asmevo.gate.changes import Changes, changes
 from asmevo.gate.checked import CheckedStage
 from asmevo.gate.coverage import coverage
@@ -20,6 +20,7 @@ __all__ = [
     "Report",
     "Verification",
     "align",
+    "bound_of",
     "canonical",
     "certificate",
     "changes",

@@ -46,6 +46,8 @@ def certificate(
         "device": dict(device),
         "tools": tools(),
     }
+    if report.inexact:
+        body["inexact"] = {key: report.inexact[key] for key in ("bound", "metric", "largest_ratio")}
     return {**body, "sha256": digest(body)}
 
 
@@ -67,6 +69,12 @@ def check_certificate(value: Mapping[str, Any], k0: CodeObject, candidate: CodeO
         table: Mapping[str, Any] = _member(value, word, dict)
         if (recorded := _member(table, "sha256", str)) != obj.sha256:
             raise InputError(f"The certificate is about another {word}: its hash is {recorded}.")
+
+
+def bound_of(value: Mapping[str, Any]) -> float | None:
+    """The bound within which a certificate admits results that are not K0's; None where they are. Raises `InputError`
+    when that is malformed."""
+    return float(_member(_member(value, "inexact", dict), "bound", float)) if "inexact" in value else None
 
 
 def evidence(

@@ -13,8 +13,9 @@ from asmevo.gate.candidate import bind
 from asmevo.gate.certificate import certificate
 from asmevo.gate.checked import CheckedStage
 from asmevo.gate.coverage import coverage
-from asmevo.gate.differential import differential
+from asmevo.gate.differential import BYTES, differential
 from asmevo.gate.influence import InfluenceStage
+from asmevo.gate.leeway import Leeway
 from asmevo.gate.proof import ProofStage
 from asmevo.gate.report import Report
 from asmevo.gate.resources import resources
@@ -34,6 +35,10 @@ class Gate:
     device can check).
     Evidence that is missing is UNKNOWN: an opcode without a row, a device that was lost, a changed line that nothing
     executed. Verdicts depend on bytes and launches only, never on the order of candidates.
+
+    With `inexact`, a candidate that nothing but results speaks against may be further from float64 than K0, by up to so
+    many times; it is TESTED at most, and its check says so (see `asmevo.gate.leeway`). One with K0's results is
+    examined as without.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class Gate:
         *,
         kernel: str | None = None,
         limits: RunLimits | None = None,
+        inexact: float | None = None,
     ) -> None:
         if not launches:
             raise UsageError("The gate needs at least one launch; pass a launch file or folder.")
@@ -53,6 +59,7 @@ class Gate:
         self._kernel, self._device, self._limits = kernel, device, limits or RunLimits()
         self._static, self._proof = StaticBaseline(self.program), ProofStage(self.program)
         self._checked, self._influence = CheckedStage(self.program), InfluenceStage(self.program)
+        self._leeway = None if inexact is None else Leeway(self.program, self.launches, inexact)
         self._baseline: Baseline | Check | None = None
 
     def examine(self, candidate: bytes, k0: Program | None = None, edits: Sequence[Edit] | None = None) -> Report:
@@ -87,13 +94,20 @@ class Gate:
         checks.append(baseline if isinstance(baseline, Check) else baseline.check())
         if isinstance(baseline, Check) or not checks[-1].verdict.admitted:
             return checks
+        influence = self._influence
         result = differential(candidate.obj, self._kernel, baseline, self._device)
+        other_results = any(finding.rule == BYTES for finding in result.check.findings)
+        if self._leeway is not None and other_results and check.verdict is not Verdict.PROVED:
+            influence = self._leeway.influence
+            result = self._leeway.differential(
+                candidate.obj, candidate.program, self._kernel, baseline, self._device, proofs
+            )
         checks.append(result.check)
         if not result.check.verdict.admitted:
             return checks
         checks.append(coverage(self.program, candidate.program, result.executed, baseline.executed, proofs))
         if checks[-1].verdict.admitted:
-            checks.append(self._influence.check(candidate.program, self._kernel, baseline, self._device, proofs))
+            checks.append(influence.check(candidate.program, self._kernel, baseline, self._device, proofs))
         checked = self._checked.check(candidate.obj, candidate.program, self._kernel, baseline, self._device)
         return checks if checked is None else [*checks, checked]
 

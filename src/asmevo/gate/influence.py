@@ -6,11 +6,12 @@ branch that they take, in a loop that they pass once. So its result is spoilt, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 from asmevo.device import Device, Module, Status
-from asmevo.gate.baseline import SHOWN, Baseline, LaunchBaseline
+from asmevo.gate.baseline import SHOWN, Baseline, LaunchBaseline, Track
 from asmevo.gate.changes import changes
 from asmevo.isa import MatrixRow, MemoryRow, RegSet, effects, names, units
 from asmevo.isa.registers import AGPR_BASE, SGPR_COUNT, VGPR_BASE, unit_name
@@ -25,12 +26,23 @@ _SPOILT = "0x5a5a5a5a"
 _TOGETHER = 4
 """Results of more registers than these are spoilt all at once, as are those of matrix instructions."""
 
+Agrees: TypeAlias = Callable[[LaunchBaseline, Track], bool]
+"""Whether the memory of a track, after one run on it, counts as what K0 leaves."""
+
+
+def _equal(known: LaunchBaseline, track: Track) -> bool:
+    return track.after[0].equals(track.template, track.work)
+
 
 class InfluenceStage:
-    """Spoils results of edited and deleted lines, one by one; what is known of K0's lines is kept."""
+    """Spoils results of edited and deleted lines, one by one; what is known of K0's lines is kept.
 
-    def __init__(self, k0: Program) -> None:
-        self._k0 = _Probe(k0)
+    `agrees` is the comparison that must notice it: that of the differential stage.
+    """
+
+    def __init__(self, k0: Program, agrees: Agrees = _equal) -> None:
+        self._agrees = agrees
+        self._k0 = _Probe(k0, agrees)
 
     def check(
         self, candidate: Program, kernel: str | None, baseline: Baseline, device: Device, proofs: Sequence[BlockProof]
@@ -55,7 +67,7 @@ class InfluenceStage:
 
     def _lines(self, candidate: Program, proved: set[int]) -> Iterator[tuple[_Probe, Line]]:
         """K0's lines that were edited or deleted, and the candidate's new ones, with the program to spoil each in."""
-        k0, other = self._k0.program, _Probe(candidate)
+        k0, other = self._k0.program, _Probe(candidate, self._agrees)
         changed = changes(k0, candidate)
         for line in (candidate.lines[position] for position in changed.edited):
             if candidate.block_of.get(line.id, -1) not in proved:
@@ -72,8 +84,8 @@ class InfluenceStage:
 class _Probe:
     """One program, and which of its results launches show."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, agrees: Agrees) -> None:
+        self.program, self._agrees = program, agrees
         self._known: dict[tuple[int, RegSet], bool] = {}
 
     @cached_property
@@ -100,7 +112,7 @@ class _Probe:
                 module = device.load(rebuild(self._spoilt(line, result)), kernel)
             except (InputError, UnsupportedError):  # nothing may be put there
                 return False
-            self._known[key] = any(_differs(module, known, device) for known in baseline.usable)
+            self._known[key] = any(_differs(module, known, device, self._agrees) for known in baseline.usable)
         return self._known[key]
 
     def _spoilt(self, line: Line, result: RegSet) -> Program:
@@ -122,7 +134,7 @@ def _overwritten(unit: int) -> str:
     return f"v_xor_b32_e32 {name}, {_SPOILT}, {name}" if unit >= VGPR_BASE else f"s_mov_b32 {name}, {_SPOILT}"
 
 
-def _differs(module: Module, known: LaunchBaseline, device: Device) -> bool:
+def _differs(module: Module, known: LaunchBaseline, device: Device, agrees: Agrees) -> bool:
     track = known.tracks[0]
     try:
         outcome = device.run(
@@ -134,7 +146,7 @@ def _differs(module: Module, known: LaunchBaseline, device: Device) -> bool:
             wave_order=track.order,
         )
         if outcome.done:
-            return not track.after[0].equals(track.template, track.work)
+            return not agrees(known, track)
         return outcome.status in SHOWN or outcome.status is Status.LIMIT
     finally:
         track.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,11 @@ class Report:
     def refused_by(self) -> Check | None:
         """The first check that does not admit."""
         return next((check for check in self.checks if not check.verdict.admitted), None)
+
+    @property
+    def inexact(self) -> Mapping[str, Any] | None:
+        """What was found of results that are not K0's bit for bit: bound, metric and errors; None where all are."""
+        return next((dict(check.facts) for check in self.checks if check.facts.get("inexact")), None)
 
     def to_json(self) -> dict[str, Any]:
         return {"verdict": self.verdict.value, "checks": [check.to_json() for check in self.checks]}

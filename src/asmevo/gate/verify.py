@@ -34,15 +34,17 @@ def verify(
     edits: Sequence[Edit] | None = None,
     kernel: str | None = None,
     seconds: float = SECONDS,
+    inexact: float | None = None,
 ) -> Verification:
     """Examine a candidate in a new process, with a new device and nothing remembered.
 
-    Without `edits` the changes are found by comparing the two programs. Raises the `AsmEvoError` that the process met;
-    a process that was lost is UNKNOWN.
+    Without `edits` the changes are found by comparing the two programs. `inexact` is that of `Gate`. Raises the
+    `AsmEvoError` that the process met; a process that was lost is UNKNOWN.
     """
     worker = Worker("asmevo.gate.verify:serve")
     try:
-        worker.send((k0, candidate, tuple(launches), None if edits is None else [e.to_json() for e in edits], kernel))
+        known = None if edits is None else [e.to_json() for e in edits]
+        worker.send((k0, candidate, tuple(launches), known, kernel, inexact))
         answer = worker.receive(seconds)
     except Lost as lost:
         finding = Finding("verify.lost", f"The verification was lost. {lost}", Severity.WARNING)
@@ -57,10 +59,10 @@ def verify(
 
 def serve(connection: Connection) -> None:
     """Entry of the process: one request, one answer."""
-    k0, candidate, launches, edits, kernel = connection.recv()
+    k0, candidate, launches, edits, kernel, inexact = connection.recv()
     try:
         with IsolatedDevice() as device:
-            gate = Gate(k0, launches, device, kernel=kernel)
+            gate = Gate(k0, launches, device, kernel=kernel, inexact=inexact)
             known = None if edits is None else [from_json(e) for e in edits]
             report = gate.examine(candidate, edits=known)
             connection.send(Verification(report, gate.certificate(candidate, known or (), report)))

@@ -28,6 +28,7 @@ from asmevo.launch.recipes import (
     Fp8BlockGemm,
     Int8Gemm,
     Recipe,
+    Softmax,
     for_object,
     recipe_from_json,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "Placement",
     "Random",
     "Recipe",
+    "Softmax",
     "Zeros",
     "allocate",
     "build_image",

@@ -25,6 +25,12 @@ def summary_text(summary: RunSummary) -> str:
     ]
     if summary.cost:
         out.insert(-2, f"cost  {cost_text(summary.cost)}")
+    if found and summary.inexact is not None:
+        facts = summary.inexact
+        out.append(
+            f"INEXACT     results differ from K0's: error against float64 at most {facts['largest_ratio']:.3g} times "
+            f"K0's, {facts['bound']:g} allowed"
+        )
     out += [f"{name:11} {path}" for name, path in summary.files.items()]
     out.append(f"run         {summary.folder} (`asmevo show {summary.folder}`)")
     if summary.interrupted:

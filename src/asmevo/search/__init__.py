@@ -4,6 +4,7 @@ from asmevo.search.bound import anchor, bind_to_chip
 from asmevo.search.building import Built, build
 from asmevo.search.expense import Expense
 from asmevo.search.fork import fork
+from asmevo.search.gating import gate_of
 from asmevo.search.handover import HANDOVER, Driver, Hand
 from asmevo.search.interrupt import Interrupt
 from asmevo.search.launches import kernel_of, run_kernel, run_launches
@@ -57,6 +58,7 @@ __all__ = [
     "build",
     "certifier",
     "fork",
+    "gate_of",
     "kernel_of",
     "new_run",
     "open_run",

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
-from asmevo.gate import Gate
 from asmevo.search.building import build
 from asmevo.search.draft import Drafter
 from asmevo.search.fork import fork
+from asmevo.search.gating import gate_of
 from asmevo.search.handover import HANDOVER
 from asmevo.search.launches import kernel_of, run_launches
 from asmevo.search.optimize import follow
@@ -49,7 +49,7 @@ def replay(folder: Path, device: Device, strategies: Mapping[str, Strategy] | No
         attempts = store.attempts()
         launches = run_launches(store)
         kernel = kernel_of(launches)
-        gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
+        gate = gate_of(store, launches, device)
         for attempt in attempts:
             edits = [from_json(edit) for step in store.chain(attempt.ordinal) for edit in step.edits]
             made = build(gate.program, edits).sha256 if edits else store.run.k0

@@ -18,6 +18,7 @@ from asmevo.launch import Launch, data_folders, portable
 from asmevo.search.bound import anchor, bind_to_chip
 from asmevo.search.draft import Drafter
 from asmevo.search.executor import Executor, Processes
+from asmevo.search.gating import gate_of
 from asmevo.search.handover import Driver
 from asmevo.search.launches import kernel_of, run_launches
 from asmevo.search.optimize import optimize
@@ -157,7 +158,7 @@ def _search(
 ) -> RunSummary:
     bind_to_chip(store, device)
     kernel = kernel_of(launches)
-    gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
+    gate = gate_of(store, launches, device)
     gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
     timer = ObjectiveTimer(device, launches, kernel=kernel)
     anchor(timer, store)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self, cast
 
+from asmevo.strategies import INEXACT
 from asmevo.verdict import UsageError
 
 
@@ -40,6 +41,8 @@ class Settings:
     each of the others gives; 0 to skip both."""
     reseeded: tuple[int, int] | None = None
     """(ordinal, seed): attempts after this one are drawn with another seed, as in a fork."""
+    inexact: float | None = None
+    """How many times K0's error against float64 a candidate may have; None for bit-equal results only."""
     strategies: tuple[str, ...] = ("reschedule", "nudge", "waits", "simplify", "align", "rename", "priority")
 
     def __post_init__(self) -> None:
@@ -54,14 +57,20 @@ class Settings:
         _require(0 <= self.slack < 1, "slack", self.slack, "at least 0 and below 1")
         _require(self.trims >= 0, "trims", self.trims, "at least 0")
         _require(len(self.strategies) > 0, "strategies", self.strategies, "at least one name")
+        _require(self.inexact is None or self.inexact >= 1, "inexact", self.inexact, "at least 1")
 
     def to_json(self) -> dict[str, Any]:
         lists = {"strategies": list(self.strategies), "reseeded": self.reseeded and list(self.reseeded)}
-        return asdict(self) | lists
+        values = asdict(self) | lists
+        return values if self.inexact is not None else {k: v for k, v in values.items() if k != "inexact"}
 
     def seed_after(self, ordinal: int) -> int:
         """The seed for what is decided once attempt `ordinal` is known."""
         return self.reseeded[1] if self.reseeded and ordinal >= self.reseeded[0] else self.seed
+
+    def allowing(self, bound: float | None) -> Self:
+        """The settings with results that may be further from float64 than K0's, and the strategies that make such."""
+        return self if bound is None else replace(self, inexact=bound, strategies=(*self.strategies, *INEXACT))
 
     def with_budgets(self, attempts: int | None, seconds: float | None) -> Self:
         """The settings with these two budgets, when either is given; one that is None is then no limit."""

@@ -45,6 +45,8 @@ class RunSummary:
     """What was written: `object` and `certificate`, where there is a faster candidate."""
     cost: Expense | None = None
     """Of the driver, over the whole run; None without one."""
+    inexact: Mapping[str, Any] | None = None
+    """Bound, metric and errors against float64 where the results are not K0's bit for bit."""
 
     @property
     def speedup(self) -> float:
@@ -56,7 +58,10 @@ class RunSummary:
         return (self.attempts + self.trims) / self.seconds if self.seconds > 0 else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {
+        values = asdict(self)
+        if self.inexact is None:
+            del values["inexact"]
+        return values | {
             "folder": str(self.folder),
             "files": {name: str(path) for name, path in self.files.items()},
             "verdict": self.verdict.value,

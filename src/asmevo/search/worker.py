@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from asmevo.device import Device, ObjectiveTimer, simulator
-from asmevo.gate import Gate
 from asmevo.search.draft import Drafter
 from asmevo.search.examination import Examination
 from asmevo.search.executor import Station
+from asmevo.search.gating import gate_of
 from asmevo.search.launches import kernel_of, run_launches
 from asmevo.search.settings import Settings
 from asmevo.store import Store
@@ -29,7 +29,7 @@ def station_of(store: Store, device: Device) -> Station:
     """A station for the run of a store, on a device."""
     launches = run_launches(store)
     kernel = kernel_of(launches)
-    gate = Gate(store.blobs.get(store.run.k0), launches, device, kernel=kernel)
+    gate = gate_of(store, launches, device)
     examination = Examination(gate.program, gate, ObjectiveTimer(device, launches, kernel=kernel), time.monotonic)
     strategies = strategies_named(Settings.from_json(store.run.settings).strategies)
     return Station(examination, Drafter(gate.program, chip(store.run.chip), examination.time, strategies))

@@ -1,12 +1,13 @@
 """Strategies: proposers of edits. They know the machine's rules, and nothing of the gate."""
 
 from asmevo.strategies.bench import copies_of, headroom
-from asmevo.strategies.catalogue import STRATEGIES, strategies_named
+from asmevo.strategies.catalogue import INEXACT, STRATEGIES, strategies_named
 from asmevo.strategies.context import Analyses, Analyst, Context
 from asmevo.strategies.proposal import Proposal, Strategy
 from asmevo.strategies.transfer import Pattern, Transfer
 
 __all__ = [
+    "INEXACT",
     "STRATEGIES",
     "Analyses",
     "Analyst",

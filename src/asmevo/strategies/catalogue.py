@@ -9,6 +9,7 @@ from asmevo.strategies.align import Align
 from asmevo.strategies.combine import Combine
 from asmevo.strategies.fold import Fold
 from asmevo.strategies.hoist import Hoist
+from asmevo.strategies.inexact import Inexact
 from asmevo.strategies.nudge import Nudge
 from asmevo.strategies.pack import Pack
 from asmevo.strategies.priority import Priority
@@ -34,13 +35,16 @@ _ALL: tuple[Strategy, ...] = (
 )
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""
+INEXACT: Mapping[str, Strategy] = MappingProxyType({Inexact.name: Inexact()})
+"""Strategies that give other results than K0, for searches that allow it."""
 
 
 def strategies_named(names: Iterable[str]) -> dict[str, Strategy]:
-    """The strategies of these names. Raises `UsageError` for one that does not exist."""
+    """The strategies of these names, `INEXACT` ones too. Raises `UsageError` for one that does not exist."""
+    known = {**STRATEGIES, **INEXACT}
     chosen: dict[str, Strategy] = {}
     for name in names:
-        if name not in STRATEGIES:
-            raise UsageError(f"There is no strategy {name!r}; the strategies are {', '.join(STRATEGIES)}.")
-        chosen[name] = STRATEGIES[name]
+        if name not in known:
+            raise UsageError(f"There is no strategy {name!r}; the strategies are {', '.join(known)}.")
+        chosen[name] = known[name]
     return chosen

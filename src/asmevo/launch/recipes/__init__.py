@@ -15,6 +15,7 @@ from asmevo.launch.recipes.fmoe_stage1 import FmoeStage1
 from asmevo.launch.recipes.fmoe_wide import FmoeOneStageWide
 from asmevo.launch.recipes.objects import for_object
 from asmevo.launch.recipes.quantised_gemm import Fp8BlockGemm, Int8Gemm
+from asmevo.launch.recipes.softmax import Softmax
 from asmevo.launch.table import Table
 from asmevo.verdict import InputError
 
@@ -32,6 +33,7 @@ __all__ = [
     "Fp8BlockGemm",
     "Int8Gemm",
     "Recipe",
+    "Softmax",
     "for_object",
     "recipe_from_json",
 ]
@@ -47,6 +49,7 @@ RECIPES: dict[str, type[Recipe]] = {
         Fp8BlockGemm,
         AttentionForward,
         BlockScaledGemm,
+        Softmax,
     )
 }
 

@@ -1,0 +1,256 @@
+"""Results that may be further from float64 than K0's: what is admitted then, and what still is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from gate_cases import LAUNCH as BARE
+from gate_cases import line as line_of
+
+from asmevo.codeobject import CodeObject
+from asmevo.device.simulated import SimDevice
+from asmevo.edit import Delete, Insert, Replace, apply_all
+from asmevo.gate import Gate, bound_of
+from asmevo.gate.inexact import Error
+from asmevo.gate.nudge import NUDGES, nudged
+from asmevo.launch import POISONS, Buffer, Expectation, Field, Launch, Recipe, build_image
+from asmevo.program import rebuild, recover
+from asmevo.verdict import UsageError, Verdict
+from small_objects import build
+
+CODE = """
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+    v_lshlrev_b32_e32 v1, 2, v0
+    s_waitcnt lgkmcnt(0)
+    global_load_dword v2, v1, s[4:5]
+    s_waitcnt vmcnt(0)
+    v_mul_f32_e32 v3, 0.5, v2
+    v_mul_f32_e32 v4, v3, v2
+    v_add_f32_e32 v4, v4, v2
+    v_div_scale_f32 v5, s[8:9], v4, v4, v2
+    v_rcp_f32_e32 v6, v5
+    v_div_scale_f32 v7, vcc, v2, v4, v2
+    v_fma_f32 v8, -v5, v6, 1.0
+    v_fmac_f32_e32 v6, v8, v6
+    v_mul_f32_e32 v8, v7, v6
+    v_fma_f32 v9, -v5, v8, v7
+    v_fmac_f32_e32 v8, v9, v6
+    v_fma_f32 v9, -v5, v8, v7
+    v_div_fmas_f32 v9, v9, v6, v8
+    v_div_fixup_f32 v9, v9, v4, v2
+    v_add_u32_e32 v10, 3, v1
+    v_cmp_gt_u32_e32 vcc, 48, v0
+    s_and_saveexec_b64 s[10:11], vcc
+    global_store_dword v1, v9, s[6:7]
+    global_store_dword v1, v10, s[6:7] offset:256
+    s_endpgm
+    s_nop 0
+"""
+"""y = x / (x * x / 2 + x) for 48 of 64 elements, and 48 integers 256 bytes on."""
+
+K0_BYTES = build(CODE)
+K0 = recover(CodeObject.parse(K0_BYTES))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quotient(Recipe):
+    """The exact values of y; `off` makes them wrong by a share."""
+
+    name = "test.quotient"
+    special: bool = False
+    off: float = 0.0
+
+    def make_inputs(self) -> Mapping[str, np.ndarray]:
+        x = np.random.default_rng(4).uniform(1, 3, 64).astype(np.float32)
+        if self.special:
+            x[:3] = np.nan, np.inf, 0.0
+        return {"x": x}
+
+    def launch(self, name: str) -> Launch:
+        buffers = (
+            Buffer("x", "in", "f32", (64,), self.fill("x"), red_zone=512),
+            Buffer("y", "out", "f32", (128,), red_zone=512),
+        )
+        kernarg = (Field("x", 0, buffer="x"), Field("y", 8, buffer="y"))
+        return Launch(name, (1, 1, 1), (64, 1, 1), kernarg, buffers, recipe=self)
+
+    def expectations(self) -> tuple[Expectation, ...]:
+        x = self.inputs()["x"][:48].astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            y = x / (x * x / 2 + x) * (1 + self.off)
+        integers = np.arange(48.0) * 4 + 3
+        return (
+            Expectation("y", y, np.full(48, 1e-6)),
+            Expectation("y", integers, np.zeros(48), part=(256, "i32")),
+        )
+
+
+PLAIN = Quotient().launch("plain")
+LAUNCHES = (PLAIN, Quotient(special=True).launch("special"))
+
+
+@pytest.fixture(scope="module")
+def device():
+    with SimDevice() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def strict(device):
+    return Gate(K0_BYTES, LAUNCHES, device)
+
+
+@pytest.fixture(scope="module")
+def loose(device):
+    return Gate(K0_BYTES, LAUNCHES, device, inexact=4.0)
+
+
+def made(*edits):
+    return rebuild(apply_all(K0, edits))
+
+
+def line(text):
+    return line_of(text, K0)
+
+
+STEPS = ("v_div_scale", "v_rcp", "v_fma", "v_fmac", "v_mul_f32_e32 v8", "v_div_fmas")
+NEWTON = tuple(x.id for x in K0.lines if x.instruction.text.startswith(STEPS))
+FIXUP = line("v_div_fixup")
+
+
+def by_reciprocal(reciprocal="v_rcp_f32_e32 v6, v4", product="v_mul_f32_e32 v9, v2, v6"):
+    return Insert(FIXUP, (reciprocal, "s_nop 0")), Replace(FIXUP, product), Delete(NEWTON)
+
+
+CONTRACTED = (Replace(line("v_add_f32"), "v_fma_f32 v4, v3, v2, v2"), Delete((line("v_mul_f32_e32 v4"),)))
+
+
+def rules(report):
+    return [f.rule for f in report.refused_by.findings] if report.refused_by else []
+
+
+@pytest.mark.parametrize("edits", [by_reciprocal(), CONTRACTED])
+def test_other_roundings_are_refused_unless_they_are_allowed(strict, loose, edits):
+    data = made(*edits)
+    refused = strict.examine(data, K0, edits)
+    assert refused.verdict is Verdict.REFUTED and rules(refused) == ["diff.bytes"] and refused.inexact is None
+    report = loose.examine(data, K0, edits)
+    assert report.verdict is Verdict.TESTED, report.to_json()
+    assert report.inexact["bound"] == 4.0 and 0 < report.inexact["largest_ratio"] <= 4.0
+    (finding,) = next(c for c in report.checks if c.name == "differential").findings
+    assert finding.message.startswith("INEXACT: ")
+    for launch in ("plain", "special"):
+        assert set(report.inexact["errors"][launch]["y"]) == {"as computed", *NUDGES}
+    assert loose.certificate(data, edits, report)["checks"] == [
+        c.to_json() for c in loose.examine(data, K0, edits).checks
+    ]
+    assert bound_of(loose.certificate(data, edits, report)) == 4.0
+
+
+def test_the_errors_are_those_against_float64(loose):
+    edits = by_reciprocal()
+    row = loose.examine(made(*edits), K0, edits).inexact["errors"]["plain"]["y"]["as computed"]
+    x = Quotient().inputs()["x"][:48]
+    below = np.float32(0.5) * x * x + x
+    exact = Quotient().expectations()[0].values
+    for who, y in (("k0", x / below), ("candidate", x * (np.float32(1) / below))):
+        error = np.abs(y.astype(np.float64) - exact)
+        assert row[who]["mean_relative"] == pytest.approx(error.mean() / exact.mean(), rel=1e-12)
+        assert row[who]["worst_ulp"] == pytest.approx((error / np.spacing(exact.astype(np.float32))).max(), rel=1e-12)
+    assert row["candidate"]["mean_relative"] > row["k0"]["mean_relative"]
+
+
+def test_results_of_k0_are_judged_as_without(strict, loose):
+    for edits in ((Insert(FIXUP, "s_nop 0"),), (Replace(line("v_add_f32"), "v_add_f32_e32 v4, v2, v4"),)):
+        data = made(*edits)
+        assert loose.examine(data, K0, edits).to_json() == strict.examine(data, K0, edits).to_json()
+
+
+def test_beyond_the_bound_is_refused(device):
+    edits = by_reciprocal()
+    report = Gate(K0_BYTES, LAUNCHES, device, inexact=1.0).examine(made(*edits), K0, edits)
+    assert report.verdict is Verdict.REFUTED and set(rules(report)) == {"inexact.bound"}
+    assert report.refused_by.facts["largest_ratio"] > 1.0
+
+
+REFUSED = {
+    "a constant that is a little off": (
+        (Replace(line("v_mul_f32_e32 v3"), "v_mul_f32_e32 v3, 0x3f000080, v2"),),
+        "bound",
+    ),
+    "another integer": ((Replace(line("v_add_u32"), "v_add_u32_e32 v10, 4, v1"),), "bytes"),
+    "another integer beside other roundings": (
+        (*by_reciprocal(), Replace(line("v_add_u32"), "v_add_u32_e32 v10, 4, v1")),
+        "bytes",
+    ),
+    "infinity where K0 has NaN": (by_reciprocal(product="v_mul_legacy_f32 v9, v2, v6"), "special"),
+    "an approximation of unknown error": (
+        (Insert(FIXUP, ("v_rcp_iflag_f32_e32 v6, v4", "s_nop 0")), by_reciprocal()[1], by_reciprocal()[2]),
+        "approximation",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_rounding_is_refused(loose, case):
+    edits, rule = REFUSED[case]
+    report = loose.examine(made(*edits), K0, edits)
+    assert not report.verdict.admitted and {r.split(".")[1] for r in rules(report)} == {rule}, report.to_json()
+
+
+def test_a_store_that_is_not_of_the_results_is_refused(loose):
+    store = line("global_store_dword v1, v9")
+    edits = (Insert(store, "global_store_dword v1, v9, s[4:5] offset:64"),)
+    assert not loose.examine(made(*edits), K0, edits).verdict.admitted
+
+
+def test_a_result_that_no_launch_shows_is_unknown(device):
+    # The bound of the maximum may be spoilt without anyone seeing it: with other roundings, too.
+    bound = ("v_mov_b32_e32 v11, 0x80000001", "v_max_f32_e32 v9, v9, v11")
+    edits = (*by_reciprocal(), Insert(line("v_add_u32"), bound))
+    report = Gate(K0_BYTES, [PLAIN], device, inexact=4.0).examine(made(*edits), K0, edits)
+    assert report.verdict is Verdict.UNKNOWN and rules(report) == ["influence.hidden"], report.to_json()
+
+
+def test_a_recipe_that_k0_does_not_agree_with_is_no_reference(device):
+    gate = Gate(K0_BYTES, [Quotient(off=1e-4).launch("wrong")], device, inexact=4.0)
+    edits = by_reciprocal()
+    report = gate.examine(made(*edits), K0, edits)
+    assert report.verdict is Verdict.UNKNOWN and rules(report) == ["inexact.reference"]
+
+
+def test_launches_without_exact_results_and_odd_bounds_are_a_sentence(device):
+    with pytest.raises(UsageError, match=r"exact results of every launch, and 'small' cannot .*\.$"):
+        Gate(K0_BYTES, [PLAIN, BARE], device, inexact=4.0)
+    for bound in (0.5, float("nan"), float("inf"), -1.0):
+        with pytest.raises(UsageError, match=r"bound of --allow-inexact"):
+            Gate(K0_BYTES, [PLAIN], device, inexact=bound)
+
+
+@pytest.mark.parametrize(("variant", "ulps"), [("down", {-1}), ("up", {0, 1})])
+def test_moved_approximations_are_off_by_one(device, variant, ulps):
+    text = CODE.replace("global_store_dword v1, v9", "global_store_dword v1, v6")
+    text = text.replace("    v_div_fixup_f32 v9, v9, v4, v2\n", "    v_rcp_f32_e32 v6, v4\n    s_nop 0\n")
+    program = recover(CodeObject.parse(build(text)))
+    found = [_run(device, data) for data in (program.source.data, nudged(program, NUDGES[variant]))]
+    plain, moved = (y.view(np.int32).astype(np.int64) for y in found)
+    off = set(moved - plain)
+    assert off <= ulps and off != {0}
+
+
+def _run(device, data):
+    obj = CodeObject.parse(data)
+    image = build_image(PLAIN, obj, obj.kernel(None), POISONS[0])
+    assert device.run(device.load(data, None), PLAIN, image).done
+    return image.values("y")[:48].copy()
+
+
+def test_how_errors_compare():
+    least = Error(1e-8, 0.5)
+    assert Error(4e-8, 1.0).over(Error(2e-8, 1.0), least) == 2.0
+    assert Error(4e-8, 3.0).over(Error(2e-8, 1.0), least) == 3.0
+    assert Error(2e-8, 0.5).over(Error(0.0, 0.0), least) == 2.0
+    assert replace(least, worst=0.0).over(Error(0.0, 0.0), least) == 1.0
