@@ -253,4 +253,6 @@ def test_how_errors_compare():
     assert Error(4e-8, 1.0).over(Error(2e-8, 1.0), least) == 2.0
     assert Error(4e-8, 3.0).over(Error(2e-8, 1.0), least) == 3.0
     assert Error(2e-8, 0.5).over(Error(0.0, 0.0), least) == 2.0
+    assert Error(0.0, 0.0).over(Error(0.0, 0.0), Error(0.0, 0.0)) == 0.0
+    assert Error(1e-9, 0.0).over(Error(0.0, 0.0), Error(0.0, 0.0)) == np.inf
     assert replace(least, worst=0.0).over(Error(0.0, 0.0), least) == 1.0

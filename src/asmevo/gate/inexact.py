@@ -28,13 +28,14 @@ class Error:
     """How far results are from the exact ones, over all elements that are finite."""
 
     mean: float
-    """Mean absolute error over the mean magnitude of the exact results."""
+    """Mean absolute error over the mean magnitude of the exact results; itself where those are all 0."""
     worst: float
     """Largest error in units in the last place of the exact result."""
 
     def over(self, other: Error, least: Error) -> float:
         """How many times as large as another error, or as the least that counts."""
-        return max(self.mean / max(other.mean, least.mean), self.worst / max(other.worst, least.worst))
+        mean, worst = max(other.mean, least.mean), max(other.worst, least.worst)
+        return max(_times(self.mean, mean), _times(self.worst, worst))
 
     def to_json(self) -> dict[str, float]:
         return {"mean_relative": self.mean, "worst_ulp": self.worst}
@@ -88,11 +89,14 @@ class Result:
     def _error(self, distance: NDArray[np.float64], exact: NDArray[np.float64]) -> Error:
         if not exact.size:
             return Error(0.0, 0.0)
-        size = float(np.mean(np.abs(exact)))
-        mean = float(np.mean(distance))
-        return Error(
-            mean / size if size else (math.inf if mean else 0.0), float(np.max(distance / self.format.ulp(exact)))
-        )
+        size = float(np.mean(np.abs(exact))) or 1.0
+        return Error(float(np.mean(distance)) / size, float(np.max(distance / self.format.ulp(exact))))
+
+
+def _times(error: float, other: float) -> float:
+    if error == 0:
+        return 0.0
+    return error / other if other > 0 else math.inf
 
 
 def require_references(launches: Sequence[Launch], bound: float) -> None:

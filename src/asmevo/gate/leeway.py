@@ -39,11 +39,11 @@ class Leeway:
 
     def __init__(self, k0: Program, launches: Sequence[Launch], bound: float) -> None:
         require_references(launches, bound)
-        self.bound = bound
+        self.bound = float(bound)
         self.influence = InfluenceStage(k0, self._agrees)
         self._k0 = k0
         self._results: dict[str, tuple[Result, ...] | Finding] = {}
-        self._errors: dict[str, _Errors | Finding] = {}
+        self._errors: dict[str, _Errors] = {}
 
     def differential(
         self,
@@ -88,7 +88,7 @@ class Leeway:
                     largest = max(largest, ratio)
                     row = {"k0": k0.to_json(), "candidate": candidate.to_json(), "ratio": ratio}
                     table[name].setdefault(result.name, {})[variant] = row
-                    if ratio > self.bound:
+                    if not ratio <= self.bound:
                         beyond.append(_beyond(name, result, variant, ratio, self.bound, (k0, candidate)))
         facts = {"inexact": True, "bound": self.bound, "metric": METRIC, "largest_ratio": largest, "errors": table}
         if beyond:
@@ -118,9 +118,7 @@ class Leeway:
     def _k0_error(self, name: str, variant: str, result: Result) -> Error:
         if variant == AS_IS:
             return result.error(result.k0)
-        found = self._errors[variant]
-        assert not isinstance(found, Finding)
-        return found[name][variant][result.name]
+        return self._errors[variant][name][variant][result.name]
 
     def _agrees(self, known: LaunchBaseline, track: Track) -> bool:
         """Whether memory after one run would be admitted: what is spoilt must not be."""
@@ -134,9 +132,12 @@ class Leeway:
         )
 
     def _errors_of_k0(self, variant: str, kernel: str | None, baseline: Baseline, device: Device) -> _Errors | Finding:
-        if variant not in self._errors:
-            self._errors[variant] = self._moved(self._k0, variant, kernel, baseline, device)
-        return self._errors[variant]
+        if variant in self._errors:
+            return self._errors[variant]
+        found = self._moved(self._k0, variant, kernel, baseline, device)
+        if not isinstance(found, Finding):
+            self._errors[variant] = found
+        return found
 
     def _moved(
         self, program: Program, variant: str, kernel: str | None, baseline: Baseline, device: Device
