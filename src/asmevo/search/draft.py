@@ -11,6 +11,7 @@ from typing import Any
 
 from asmevo.edit import apply_all, from_json
 from asmevo.program import Program
+from asmevo.program.skipping import may_skip
 from asmevo.search.bandit import Arm
 from asmevo.search.building import build
 from asmevo.search.protocols import Timed
@@ -43,7 +44,8 @@ class Ground:
     """Line id to share of the time."""
     analyses: Analyses
     promise: Mapping[int, float]
-    """Block number to what editing it may win, as a share of the time; one block stands for all its unrolled copies."""
+    """Block number to what editing it may win, as a share of the time; one block stands for all its unrolled copies.
+    Blocks in which vector instructions may be skipped are not among them: no edit of theirs is admitted."""
 
     @classmethod
     def of(cls, program: Program, heat: Mapping[int, float], analyst: Analyst) -> Ground:
@@ -57,10 +59,11 @@ class Ground:
             first = min(copies_of(program, program.blocks[block], heat) & shares.keys())
             together[first] = together.get(first, 0.0) + share
         analyses, promise = Analyses(program, analyst), dict[int, float]()
-        for block, share in together.items():
-            if share >= COLD:
-                room = headroom(Context(program, program.blocks[block], heat, analyses))
-                promise[block] = share * max(room, LEAST_ROOM)
+        for number, share in together.items():
+            block = program.blocks[number]
+            if share >= COLD and may_skip(program.lines[block.first : block.last]) is None:
+                room = headroom(Context(program, block, heat, analyses))
+                promise[number] = share * max(room, LEAST_ROOM)
         return cls(program, heat, analyses, promise)
 
 
