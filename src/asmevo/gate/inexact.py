@@ -1,7 +1,7 @@
 """Results that are not K0's bit for bit: whether they are nearly as near to float64 as K0's own.
 
 Only where a user allows it, and only for what a launch's recipe knows the exact value of. All else in memory stays
-bit-equal to what K0 leaves, as do zeros nobody wrote, infinities and NaN.
+bit-equal to what K0 leaves, and infinities and NaN are where it has them.
 """
 
 from __future__ import annotations

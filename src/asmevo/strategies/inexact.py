@@ -58,7 +58,6 @@ def _proposals(context: Context, changes: Sequence[_Change], what: str) -> Itera
         block, known = program.blocks[context.block.number], liveness(program)
         lines = program.lines[block.first : block.last]
         live = [known.live_out(block.first + n) for n in range(len(lines))]
-        # Ends and targets of branches stay: what is left out is in the middle of the block's arithmetic.
         gone = dead_lines(lines, live) or redundant_lines(lines, live, {line for line, _ in texts})
         if not gone:
             break
