@@ -75,7 +75,9 @@ def admits(m: Any, position: int, simd: int) -> tuple[int, int]:
     if category == MEMORY:
         return vmem_admits(m, position), VMEM_BUSY
     if category == LDS:
-        return lds_admits(m, simd), LDS_BUSY
+        # Two SIMDs share a port and take turns: else the one whose turn comes right when there is room has it alone.
+        turn = m.issue_clk if m.lds_last[simd >> 1] == simd else 0
+        return lds_admits(m, simd) + turn, LDS_BUSY
     return 0, VALU_BUSY
 
 
@@ -99,6 +101,7 @@ def execute(m: Any, w: int, position: int, now: int) -> None:
     elif category == LDS:
         completion = lds_access(m, simd, position, now)
         late = lds_late(m, simd)
+        m.lds_last[simd >> 1] = simd
     elif m.counts_vm[position]:
         completion = now + m.store_latency
     elif m.counts_lgkm[position]:

@@ -91,6 +91,7 @@ STATE: Final = (
     ("matrix_free", "i8", (4,)),
     ("lds_free", "i8", (2,)),
     ("lds_clear", "i8", (2,)),  # when it would be free if the accesses that keep it busy had no bank conflicts
+    ("lds_last", "i8", (2,)),  # SIMD that used the port last
     ("path_free", "i8", ()),
     ("memory_free_256", "i8", ()),
     ("drained", "i8", ()),  # completion of the last store
