@@ -39,7 +39,7 @@ def given(tmp_path_factory):
             seen += [("k0.kd", (64 * groups, 1, 1), (64, 1, 1), begin, begin + took) for begin, took in spans]
     seen += [("__amd_rocclr_fillBufferAligned", (256, 1, 1), (256, 1, 1), 1, 2)]
     write_trace(folder / "t_kernel_trace.csv", seen)
-    write_counters(folder / "c.csv", [(seen[0], {"SQ_WAVES": 4.0, "SQ_LDS_BANK_CONFLICT": 0.0})])
+    write_counters(folder / "c.csv", [(seen[0], {"SQ_WAVES": 4.0, "TCC_HIT_sum": 0.0})])
     return folder
 
 
@@ -70,11 +70,11 @@ def test_a_clock_is_fitted_written_and_used(given, runs, tmp_path):
 def test_without_a_clock_nothing_is_written(given, runs, tmp_path):
     out = tmp_path / "lab.toml"
     text = runs(*arguments(given, given / "c.csv"), "-o", out, code=3)
-    assert "no clock is told" in text and "counted only" in text and "SQ_LDS_BANK_CONFLICT" in text
+    assert "no clock is told" in text and "counted only" in text and "TCC_HIT_sum" in text
     assert "launches without a dispatch: g5, g6" in text and not out.exists()
     facts = json.loads(runs(*arguments(given, given / "c.csv"), "--json", code=3))
     assert facts["fitted_chip"] is None and facts["median_error"] is None
-    assert {pair["name"]: pair["modelled"] for pair in facts["launches"][0]["counters"]}["SQ_LDS_BANK_CONFLICT"] is None
+    assert {pair["name"]: pair["modelled"] for pair in facts["launches"][0]["counters"]}["TCC_HIT_sum"] is None
 
 
 def test_bad_files_and_bad_chips_are_one_sentence(given, fails, tmp_path):

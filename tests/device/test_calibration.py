@@ -291,7 +291,13 @@ def test_two_launches_are_too_few_and_launches_that_disagree_are_named(busy):
 
 def test_counters_stand_beside_the_model_and_tell_the_clock_of_their_run(busy, tmp_path):
     model, obj, launches = busy
-    counted = {"SQ_WAVES": 4.0, "SQ_INSTS_VALU": 3.0 * 400 * 4, "SQ_LDS_BANK_CONFLICT": 7.0, "GRBM_GUI_ACTIVE": 8 * 2e4}
+    counted = {
+        "SQ_WAVES": 4.0,
+        "SQ_INSTS_VALU": 3.0 * 400 * 4,
+        "SQ_LDS_BANK_CONFLICT": 7.0,
+        "TCC_HIT_sum": 1.0,
+        "GRBM_GUI_ACTIVE": 8 * 2e4,
+    }
     reads = {"TCC_EA0_RDREQ_sum": 10.0, "TCC_EA0_RDREQ_32B_sum": 4.0, "TCC_BUBBLE_sum": 2.0}
     file = write_counters(tmp_path / "c.csv", [(ONE, counted | reads)])
     (one,) = calibrate(model, obj, launches, read_rows(file), {}).launches
@@ -299,7 +305,7 @@ def test_counters_stand_beside_the_model_and_tell_the_clock_of_their_run(busy, t
     assert one.counted_ghz == pytest.approx(2e4 / 10_000)  # clocks of a die in 10 us
     pairs = {pair.name: pair for pair in one.counters}
     assert pairs["SQ_WAVES"].ratio == 1.0 and pairs["SQ_INSTS_VALU"].ratio == pytest.approx(1.0)
-    assert pairs["SQ_LDS_BANK_CONFLICT"].modelled is None
+    assert pairs["SQ_LDS_BANK_CONFLICT"].modelled == 0.0 and pairs["TCC_HIT_sum"].modelled is None
     assert pairs["bytes of TCC_EA0_RDREQ"].counted == 2 * 128 + 4 * 64 + 4 * 32
     assert pairs["GRBM_GUI_ACTIVE"].modelled == pytest.approx(8 * 2100 * one.modelled)
 
@@ -345,3 +351,15 @@ def test_own_times_that_are_none(tmp_path, measured):
 
 def test_fits_are_apart_by_clock():
     assert fit_clocks([], chip("mi300x")) == ()
+
+
+def test_bank_conflicts_of_all_ports_are_modelled(tmp_path):
+    """Each half of a wave reads four dwords of one bank: three passes more than one, of two clocks on its port."""
+    code = (
+        "v_lshlrev_b32_e32 v1, 7, v0\nv_and_b32_e32 v1, 0x180, v1\nds_read_b32 v2, v1\ns_waitcnt lgkmcnt(0)\ns_endpgm"
+    )
+    rows = read_rows(write_counters(tmp_path / "c.csv", [(ONE, {"SQ_LDS_BANK_CONFLICT": 40.0})]))
+    with SimDevice() as model:
+        (one,) = calibrate(model, CodeObject.parse(build(code)), [launch_of(4)], rows, {}).launches
+    (pair,) = [pair for pair in one.counters if pair.name == "SQ_LDS_BANK_CONFLICT"]
+    assert pair.modelled == 4 * 2 * 3 * 2

@@ -78,6 +78,12 @@ class _Model:
         return self.profile.estimate.traffic.l2_misses - self.written
 
     @property
+    def conflicts(self) -> float | None:
+        """Clocks that bank conflicts add, over all LDS ports; None where the addresses are not known."""
+        cycles = self.profile.estimate.lds_conflict_cycles
+        return None if cycles is None else self._whole(2 * cycles)
+
+    @property
     def active(self) -> float:
         """Clocks in which the device is busy, summed over its dies."""
         estimate = self.profile.estimate
@@ -94,6 +100,7 @@ _KNOWN: dict[str, tuple[str, Callable[[_Model], float | None]]] = {
     "SQ_INSTS_VMEM": ("wave instructions", lambda m: m.issued(Pipe.VMEM)),
     "SQ_INSTS_VMEM_RD": ("wave instructions", lambda m: m.memory("vmem_load")),
     "SQ_INSTS_VMEM_WR": ("wave instructions", lambda m: m.memory("vmem_store")),
+    "SQ_LDS_BANK_CONFLICT": ("clocks", lambda m: m.conflicts),
     "FETCH_SIZE": ("KiB", lambda m: m.read / 1024),
     "WRITE_SIZE": ("KiB", lambda m: m.written / 1024),
     "GRBM_GUI_ACTIVE": ("clocks of all dies", lambda m: m.active),
