@@ -6,7 +6,7 @@ TORCH ?= torch==2.13.0+cpu
 TRANSFORMERS := transformers==5.24.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev setup-triton fetch demo test test-slow check fmt bench liger fuzz clean
+.PHONY: help setup setup-dev setup-triton setup-cluster fetch demo test test-slow check fmt bench liger fuzz clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ setup-dev: ## The same with the linters
 setup-triton: setup ## The same with Triton (1 GB on disk), for kernels on the simulated chip
 	@$(PYTHON) tools/setup.py --extra triton
 
+setup-cluster: setup ## The same with Ray (300 MB on disk), for searches on a cluster
+	@$(PYTHON) tools/setup.py --extra cluster
+
 fetch: setup ## Fetch AMD's example kernel from its wheel and print its path
 	@$(BIN)/python -m benchmarks.objects
 
@@ -29,7 +32,7 @@ demo: setup ## Optimize two real compiled kernels on a simulated MI300X; needs n
 test: setup-triton ## Run the tests (under 10 minutes on 2 cores)
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
-test-slow: setup-triton ## Run the large corpus as well
+test-slow: setup-triton setup-cluster ## Run the large corpus as well
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "slow or not slow"
 
 check: setup-dev ## Lint, formatting and strict types

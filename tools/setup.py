@@ -154,7 +154,10 @@ def main(arguments=None, system=None):
     system = system or System()
     parser = argparse.ArgumentParser(description="Prepares a clone: virtual environment, packages, LLVM.")
     parser.add_argument(
-        "--extra", default="test", choices=("test", "dev", "triton"), help="which optional packages to install"
+        "--extra",
+        default="test",
+        choices=("test", "dev", "triton", "cluster"),
+        help="which optional packages to install",
     )
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help="where the virtual environment goes")
     options = parser.parse_args(arguments)

@@ -1,12 +1,13 @@
 """Launches that travel with what it takes to find their data again."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from asmevo.launch import BlockScaledGemm, Buffer, Constant, File, Launch, data_folders, portable, restore
+from asmevo.launch import BlockScaledGemm, Buffer, Constant, File, Launch, data_folders, laden, portable, restore
 from asmevo.launch.portable import EMBEDDED
 from asmevo.verdict import InputError
 
@@ -47,6 +48,16 @@ def test_small_data_comes_along(tmp_path):
     back = restore(table, (), "here")
     assert back == launch and back.digest == launch.digest and portable(back) == table
     assert codes(back).tolist() == list(range(1, 17))
+
+
+def test_a_laden_launch_needs_no_file(tmp_path):
+    launch = launch_with(LARGE, tmp_path)
+    whole = pickle.loads(pickle.dumps(laden(launch)))
+    (tmp_path / "data" / "x.bin").unlink()
+    assert whole == launch and whole.digest == launch.digest
+    assert codes(whole).tolist() == list(range(1, LARGE // 4 + 1))
+    with pytest.raises(InputError, match="cannot be read"):
+        laden(launch)
 
 
 def test_large_data_is_found_by_its_hash(tmp_path):

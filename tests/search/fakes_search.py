@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from asmevo.search import Settings
 from asmevo.search.draft import Drafter
 from asmevo.search.examination import Examination
 from asmevo.search.executor import Station
+from asmevo.search.worker import Desk
 from asmevo.store import Run, Store
 from asmevo.strategies import Context, Proposal
 from asmevo.timing import chip
@@ -148,16 +151,21 @@ class PlainTimer(FakeTimer):
         return super().time(candidate, program)
 
 
-def serve(connection: Connection, names: str) -> None:
-    """A worker process with the fakes; `names` of strategies, joined by commas."""
+@contextmanager
+def station(names: str) -> Iterator[Station]:
+    """A station with the fakes; `names` of strategies, joined by commas."""
     program = k0_program()
     gate = FakeGate(K0.read_bytes())
     examination = Examination(program, gate, PlainTimer(gate), lambda: 0.0)
     strategies = {name: ALL[name] for name in names.split(",")}
-    station = Station(examination, Drafter(program, chip("mi300x"), examination.time, strategies))
+    yield Station(examination, Drafter(program, chip("mi300x"), examination.time, strategies))
+
+
+def serve(connection: Connection, names: str) -> None:
+    """A worker process with the fakes."""
+    desk = Desk(partial(station, names))
     while True:
         try:
-            verb, *arguments = connection.recv()
+            connection.send(desk.answer(*connection.recv()))
         except EOFError:
             return
-        connection.send(("ok", getattr(station, verb)(*arguments)))

@@ -17,9 +17,9 @@ from asmevo.cli.parameters import (
     Quiet,
     RunFolder,
     Seconds,
-    Workers,
 )
 from asmevo.cli.resume import resume
+from asmevo.cli.workers import Executor, ExecutorName, RayAddress, Workers
 from asmevo.search import fork as make
 
 
@@ -31,6 +31,8 @@ def fork(
     budget: Budget = None,
     seconds: Seconds = None,
     workers: Workers = None,
+    executor: ExecutorName = Executor.PROCESSES,
+    ray_address: RayAddress = None,
     device: DeviceName = DEVICE,
     gpu: Gpus = None,
     quiet: Quiet = False,
@@ -46,5 +48,6 @@ def fork(
     make(run, at, folder, seed)
     return resume(
         folder, budget, seconds,
-        workers=workers, device=device, gpu=gpu, quiet=quiet, json_lines=json_lines, json=json,
+        workers=workers, executor=executor, ray_address=ray_address,
+        device=device, gpu=gpu, quiet=quiet, json_lines=json_lines, json=json,
     )  # fmt: skip

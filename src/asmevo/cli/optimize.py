@@ -26,10 +26,9 @@ from asmevo.cli.parameters import (
     ObjectPath,
     Quiet,
     Seconds,
-    Workers,
-    cores,
 )
 from asmevo.cli.progress import watching
+from asmevo.cli.workers import Executor, ExecutorName, RayAddress, Workers, cluster
 from asmevo.device import open_device
 from asmevo.search import Settings, start
 
@@ -54,6 +53,8 @@ def optimize(
     replay: Annotated[Path | None, Option(help="Run whose models' replies are taken, instead of asking any.")] = None,
     allow_inexact: AllowInexact = None,
     workers: Workers = None,
+    executor: ExecutorName = Executor.PROCESSES,
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     json_lines: JsonLines = False,
     json: Json = False,
@@ -79,7 +80,8 @@ def optimize(
     ):
         summary = start(
             folder, obj.data, launches, place,
-            chip=chip, settings=settings, progress=progress, driver=models, workers=cores(workers),
+            chip=chip, settings=settings, progress=progress, driver=models, workers=workers,
+            cluster=cluster(executor, ray_address),
         )  # fmt: skip
         tell_models(models)
     return emit_summary(summary, json or json_lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -56,16 +55,8 @@ AllowInexact = Annotated[
     ),
 ]
 Seconds = Annotated[float | None, Option("--time", "-t", help="Most seconds to search.", min=0)]
-Workers = Annotated[
-    int | None, Option("--workers", "-j", help="Processes that examine candidates; all cores without it.", min=1)
-]
 MaxCost = Annotated[
     float | None,
     Option("--max-cost", metavar="USD", help="Most that models may cost in the whole run; rules cost nothing.", min=0),
 ]
 RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder of a run.", show_default=False)]
-
-
-def cores(workers: int | None) -> int:
-    """How many workers: as many as are wanted, else one a core that this process may use."""
-    return workers or len(os.sched_getaffinity(0))

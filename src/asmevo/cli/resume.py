@@ -18,10 +18,9 @@ from asmevo.cli.parameters import (
     Quiet,
     RunFolder,
     Seconds,
-    Workers,
-    cores,
 )
 from asmevo.cli.progress import watching
+from asmevo.cli.workers import Executor, ExecutorName, RayAddress, Workers, cluster
 from asmevo.device import open_device
 from asmevo.search import resume as go_on
 from asmevo.search import run_settings
@@ -33,6 +32,8 @@ def resume(
     seconds: Seconds = None,
     max_cost: MaxCost = None,
     workers: Workers = None,
+    executor: ExecutorName = Executor.PROCESSES,
+    ray_address: RayAddress = None,
     device: DeviceName = DEVICE,
     gpu: Gpus = None,
     quiet: Quiet = False,
@@ -53,6 +54,9 @@ def resume(
         place,
         watching(chip, settings, quiet=quiet, json_lines=json_lines) as progress,
     ):
-        summary = go_on(run, place, settings, progress=progress, driver=models, workers=cores(workers))
+        summary = go_on(
+            run, place, settings,
+            progress=progress, driver=models, workers=workers, cluster=cluster(executor, ray_address),
+        )  # fmt: skip
         tell_models(models)
     return emit_summary(summary, json or json_lines)

@@ -13,7 +13,7 @@ from asmevo.launch.folder import launch_from_json, load_launches, save_launch
 from asmevo.launch.formats import Format, decode_bf16, encode_bf16, encode_fp8, format_of, fp8_values, ulp_bf16
 from asmevo.launch.hidden import hidden_bytes, hidden_value
 from asmevo.launch.image import BASE, CODE_SPACE, MemoryImage, Placement, allocate, map_memory
-from asmevo.launch.portable import data_folders, portable, restore
+from asmevo.launch.portable import data_folders, laden, portable, restore
 from asmevo.launch.recipes import (
     RECIPES,
     AttentionForward,
@@ -82,6 +82,7 @@ __all__ = [
     "hidden_bytes",
     "hidden_value",
     "image_key",
+    "laden",
     "launch_from_json",
     "lds_bytes",
     "load_launches",

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from asmevo.launch.fills import File
+from asmevo.launch.fills import File, Fill
 from asmevo.launch.folder import launch_from_json
 from asmevo.launch.table import Table
 from asmevo.launch.values import Buffer, Launch
@@ -43,6 +43,18 @@ def restore(data: Mapping[str, Any], folders: Sequence[Path], where: str) -> Lau
         replace(b, fill=_found(b, b.fill, records, folders)) if isinstance(b.fill, File) else b for b in launch.buffers
     )
     return replace(launch, buffers=buffers)
+
+
+def laden(launch: Launch) -> Launch:
+    """The same launch with all data of its files in it, for a machine that does not have them.
+
+    Raises `InputError` when a file is missing or too short.
+    """
+    return replace(launch, buffers=tuple(replace(b, fill=_laden(b.fill, b.size)) for b in launch.buffers))
+
+
+def _laden(fill: Fill | None, size: int) -> Fill | None:
+    return replace(fill, content=fill.raw(size).tobytes()) if isinstance(fill, File) else fill
 
 
 def data_folders(launch: Launch) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""Where drafts are made and candidates examined: in this process, or in worker processes side by side."""
+"""Where drafts are made and candidates examined: in this process, or by workers side by side."""
 
 from __future__ import annotations
 
@@ -120,20 +120,23 @@ class Inline(Executor):
         tickets[0].result()
 
 
-class Processes(Executor):
-    """Worker processes on this machine, each with a gate and a device of its own.
+class Pool(Executor):
+    """Workers side by side, each with a gate and a device of its own; as many threads wait for what they answer.
 
-    `target` names the server (see `asmevo.search.worker`). Strategies that live in this process only, such as one that
-    asks a model, are given as `drafter`: then drafts are made here.
+    Strategies that live in this process only, such as one that asks a model, are given as `drafter`: then drafts are
+    made here.
     """
 
-    def __init__(self, target: str, count: int, drafter: Drafter | None = None) -> None:
-        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        self._workers = [Worker(target) for _ in range(count)]
-        for worker in self._workers:
-            self._idle.put(worker)
+    def __init__(self, count: int, drafter: Drafter | None) -> None:
         self._threads = ThreadPoolExecutor(count, "asmevo")
         self._drafter = drafter
+
+    @abstractmethod
+    def _answer(self, request: tuple[Any, ...]) -> Any:
+        """What a worker that is free answers, in the form of `asmevo.search.worker.Desk`.
+
+        Raises `Lost` when it dies over the request; the next call finds one that lives.
+        """
 
     def draft(self, request: Request) -> Ticket[Draft | None]:
         drafter = self._drafter
@@ -158,39 +161,52 @@ class Processes(Executor):
             return _lost(str(died))
 
     def _ask(self, *request: Any) -> Any:
+        why = ""
+        for _ in range(2):
+            try:
+                answer = self._answer(request)
+            except Lost as lost:
+                why = str(lost)
+                continue
+            match answer:
+                case ("ok", value):
+                    return value
+                case ("error", type() as kind, str(message)) if issubclass(kind, AsmEvoError):
+                    raise kind(message)
+                case _:
+                    why = "Its answer has no known form."
+        raise _DiedTwice(f"A worker process of the search was lost twice over `{request[0]}`: {why}")
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class Processes(Pool):
+    """Worker processes on this machine. `target` names their server (see `asmevo.search.worker`)."""
+
+    def __init__(self, target: str, count: int, drafter: Drafter | None = None) -> None:
+        super().__init__(count, drafter)
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self._workers = [Worker(target) for _ in range(count)]
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def _answer(self, request: tuple[Any, ...]) -> Any:
         worker = self._idle.get()
         try:
-            return _answer(worker, request)
+            worker.send(request)
+            return worker.receive(SECONDS)
         finally:
             self._idle.put(worker)
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        super().close()
         for worker in self._workers:
             worker.end()
 
 
 class _DiedTwice(EnvironmentError_):
     """A worker died over the same request again."""
-
-
-def _answer(worker: Worker, request: tuple[Any, ...]) -> Any:
-    why = ""
-    for _ in range(2):
-        worker.send(request)
-        try:
-            answer = worker.receive(SECONDS)
-        except Lost as lost:
-            why = str(lost)
-            continue
-        match answer:
-            case ("ok", value):
-                return value
-            case ("error", type() as kind, str(message)) if issubclass(kind, AsmEvoError):
-                raise kind(message)
-            case _:
-                why = "Its answer has no known form."
-    raise _DiedTwice(f"A worker process of the search was lost twice over `{request[0]}`: {why}")
 
 
 def _lost(message: str) -> Examined:

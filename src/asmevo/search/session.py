@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,8 +16,9 @@ from typing import Any, TypeAlias
 from asmevo.device import Device, ObjectiveTimer
 from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
-from asmevo.launch import Launch, data_folders, portable
+from asmevo.launch import Launch, data_folders, laden, portable
 from asmevo.search.bound import anchor, bind_to_chip
+from asmevo.search.cluster import Ray, require_cluster
 from asmevo.search.draft import Drafter
 from asmevo.search.executor import Executor, Processes
 from asmevo.search.gating import gate_of
@@ -26,7 +29,7 @@ from asmevo.search.protocols import Progress, silent
 from asmevo.search.result import Certifier
 from asmevo.search.settings import Settings
 from asmevo.search.summary import RunSummary
-from asmevo.search.worker import TARGET
+from asmevo.search.worker import TARGET, station
 from asmevo.store import Attempt, Run, Store, write_atomic
 from asmevo.strategies import Strategy, strategies_named
 from asmevo.timing import chip as timing_chip
@@ -48,22 +51,24 @@ def start(
     settings: Settings | None = None,
     progress: Progress = silent,
     driver: MakeDriver | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
+    cluster: str | None = None,
     strategies: Mapping[str, Strategy] | None = None,
 ) -> RunSummary:
     """Search for a faster candidate of `k0` in a new run folder.
 
     With more than one of `workers`, candidates are examined by so many processes, each with a simulator of its own;
+    None is one a core. With the address of a Ray `cluster` (see `asmevo.search.cluster`) they are on its nodes.
     `strategies`, where given, stay in this process.
 
-    Raises `UsageError` when the folder holds a run already, and what `optimize` raises.
+    Raises `UsageError` when the folder holds a run already and for a GPU with a cluster, and what `optimize` raises.
     """
     settings = settings or Settings()
     strategies_named(settings.strategies)
     fresh = not folder.exists()
     try:
         with new_run(folder, k0, launches, chip, settings) as store:
-            return _search(store, launches, device, settings, progress, driver, workers, strategies)
+            return _search(store, launches, device, settings, progress, driver, workers, cluster, strategies)
     except AsmEvoError:
         if fresh and not _begun(folder):
             shutil.rmtree(folder, ignore_errors=True)
@@ -113,7 +118,8 @@ def resume(
     *,
     progress: Progress = silent,
     driver: MakeDriver | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
+    cluster: str | None = None,
     strategies: Mapping[str, Strategy] | None = None,
 ) -> RunSummary:
     """Go on with an interrupted or killed run; of the settings only the budgets may differ from the run's.
@@ -121,7 +127,8 @@ def resume(
     Raises `UsageError` when the tools are not those whose evidence the run holds.
     """
     with open_run(folder) as store:
-        return _search(store, run_launches(store), device, settings, progress, driver, workers, strategies)
+        launches = run_launches(store)
+        return _search(store, launches, device, settings, progress, driver, workers, cluster, strategies)
 
 
 def run_settings(folder: Path, attempts: int | None = None, seconds: float | None = None) -> tuple[str, Settings]:
@@ -153,26 +160,24 @@ def _search(
     settings: Settings,
     progress: Progress,
     driver: MakeDriver | None,
-    workers: int,
+    workers: int | None,
+    cluster: str | None,
     strategies: Mapping[str, Strategy] | None,
 ) -> RunSummary:
+    if cluster is not None:
+        if device.source == "measured":
+            raise UsageError(
+                "A GPU is timed by one process at a time, and a cluster is no help; use no --executor ray."
+            )
+        require_cluster(cluster)
     bind_to_chip(store, device)
     kernel = kernel_of(launches)
     gate = gate_of(store, launches, device)
     gate.baseline()  # a launch that does not fit K0 is the caller's mistake, not missing evidence on a candidate
     timer = ObjectiveTimer(device, launches, kernel=kernel)
     anchor(timer, store)
-    workers = min(workers, settings.ahead, settings.attempts or settings.ahead)
-    if device.source == "measured":
-        workers = 1  # a GPU is timed by one process at a time
-    executor: Executor | None = None
-    if workers > 1:
-        here = (
-            Drafter(gate.program, timing_chip(store.run.chip), timer.time, strategies)
-            if strategies is not None
-            else None
-        )
-        executor = Processes(f"{TARGET}:{store.folder.resolve()}", workers, here)
+    here = None if strategies is None else Drafter(gate.program, timing_chip(store.run.chip), timer.time, strategies)
+    executor, workers = _executor(store, launches, device, settings, workers, cluster, here)
     with executor or nullcontext():
         summary = optimize(
             store,
@@ -190,6 +195,30 @@ def _search(
         )
     write_summary(summary)
     return summary
+
+
+def _executor(
+    store: Store,
+    launches: Sequence[Launch],
+    device: Device,
+    settings: Settings,
+    workers: int | None,
+    cluster: str | None,
+    drafter: Drafter | None,
+) -> tuple[Executor | None, int]:
+    """Who examines candidates, None for this process, and how many they are."""
+    most = min(settings.ahead, settings.attempts or settings.ahead)
+    if cluster is not None:
+        whole = [laden(launch) for launch in launches]
+        make = partial(station, store.run, store.blobs.get(store.run.k0), whole)
+        ray = Ray(make, cluster, workers, most, drafter)
+        return ray, ray.count
+    if device.source == "measured":
+        return None, 1  # a GPU is timed by one process at a time
+    workers = min(workers or len(os.sched_getaffinity(0)), most)
+    if workers == 1:
+        return None, 1
+    return Processes(f"{TARGET}:{store.folder.resolve()}", workers, drafter), workers
 
 
 def write_summary(summary: RunSummary) -> None:
