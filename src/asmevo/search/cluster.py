@@ -231,8 +231,8 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
         ray.init(address=address, **quiet)
     except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:  # no node here, no token, other Ray
         raise EnvironmentError_(
-            f"The Ray cluster {address} cannot be joined ({_reason(error)}); start Ray on this machine with "
-            "`ray start --head`, or `ray start --address HOST:PORT` for a cluster that is there."
+            f"The Ray cluster {address} cannot be joined ({_reason(error)}); make this machine a node of it with "
+            "`ray start`, and see that RAY_AUTH_MODE and the token are those of its head."
         ) from error
 
 

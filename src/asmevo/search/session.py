@@ -166,9 +166,7 @@ def _search(
 ) -> RunSummary:
     if cluster is not None:
         if device.source == "measured":
-            raise UsageError(
-                "A GPU is timed by one process at a time, and a cluster is no help; use no --executor ray."
-            )
+            raise UsageError("A GPU is timed by one process at a time, and a cluster does not help; leave it out.")
         require_cluster(cluster)
     bind_to_chip(store, device)
     kernel = kernel_of(launches)
