@@ -27,7 +27,7 @@ _KINDS: Mapping[str, Callable[[Sequence[Line], Sequence[RegSet]], _Found]] = {
 
 
 class Fold:
-    """All copies of a kind in one proposal: in the block and in those of its loop that are alike, then in it alone.
+    """Copies: all of a kind in one proposal, in the block and in those of its loop that are alike, then in it alone.
 
     Packed f32 instructions take either half of a pair for each element, so a value need not be there twice; what makes
     a value that is copied at its end can make it where the copy puts it; readers of a copy can read the source.

@@ -23,8 +23,8 @@ most eight waves, granted in blocks of 16 (LLVM `AMDGPUBaseInfo`, gfx90a and gfx
 
 
 class Hoist:
-    """Scalar tuples in registers of their own instead of put together on every turn; and with them, moved as they are,
-    other scalar instructions whose result never changes.
+    """Scalar work out of a loop: tuples in registers of their own instead of put together on every turn, and with them,
+    moved as they are, other scalar instructions whose result never changes.
 
     Preconditions: a loop of one block that is entered by falling into it; SGPRs that nothing uses, in the grant or in a
     larger one that costs no wave.

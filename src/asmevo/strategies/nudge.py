@@ -20,7 +20,8 @@ SINGLES = 60
 
 
 class Nudge:
-    """Moves inside the windows that dependences and waits leave: a load earlier, a consumer later, pipes interleaved.
+    """Small moves: inside the windows that dependences and waits leave, a load earlier, a consumer later, pipes
+    interleaved.
 
     First what a shorter or longer local search on pace finds from the present order, then single moves, the fastest by
     pace first. The same move is made in unrolled copies of the block that can have it.

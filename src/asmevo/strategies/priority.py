@@ -21,8 +21,8 @@ FEWEST = 4
 
 
 class Priority:
-    """Priorities around matrix instructions: raised in front of each run of them and lowered behind, or taken out again
-    where the block has some."""
+    """Priorities: raised in front of each run of matrix instructions and lowered behind, or taken out again where the
+    block has some."""
 
     name = "priority"
 

@@ -27,7 +27,7 @@ BATCH = 2
 
 
 class Reschedule:
-    """Orders from a list scheduler with perturbed priorities, improved by local search on pace.
+    """List scheduling: orders with perturbed priorities, improved by local search on pace.
 
     Unrolled copies of the block are given the same order in one proposal. Only what the pace finds faster is offered.
     """
