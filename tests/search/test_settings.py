@@ -9,6 +9,7 @@ import pytest
 from asmevo.search import Settings
 from asmevo.search.bandit import Arm, Bandit
 from asmevo.search.randomness import stream
+from asmevo.strategies import STRATEGIES
 from asmevo.verdict import UsageError
 
 
@@ -63,3 +64,13 @@ def test_bandit_does_not_depend_on_the_order_of_arms() -> None:
     arms = [Arm("a", 2), Arm("b", 1), Arm("a", 1)]
     heat = {1: 0.5, 2: 0.5}
     assert Bandit().choose(arms, heat, random.Random(5)) == Bandit().choose(arms[::-1], heat, random.Random(5))
+
+
+def test_strategies_are_chosen_by_name() -> None:
+    assert Settings().strategies == tuple(STRATEGIES) and Settings().with_strategies(None) == Settings()
+    assert Settings().with_strategies(["nudge", "waits"]).strategies == ("nudge", "waits")
+    assert Settings().allowing(2.0).with_strategies(["inexact"]).strategies == ("inexact",)
+    with pytest.raises(UsageError, match="the strategies are reschedule"):
+        Settings().with_strategies(["frobnicate"])
+    with pytest.raises(UsageError, match="inexact"):
+        Settings().with_strategies(["inexact"])

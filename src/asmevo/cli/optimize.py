@@ -51,6 +51,9 @@ def optimize(
         Driver | None, Option(help="Who proposes; `mixed` where models are given: rules, and models where those stall.")
     ] = None,
     replay: Annotated[Path | None, Option(help="Run whose models' replies are taken, instead of asking any.")] = None,
+    strategy: Annotated[
+        list[str] | None, Option(help="Use only this strategy (repeat for several); docs/search.md lists them.")
+    ] = None,
     allow_inexact: AllowInexact = None,
     workers: Workers = None,
     executor: ExecutorName = Executor.PROCESSES,
@@ -68,7 +71,7 @@ def optimize(
     With `--allow-inexact` results may differ from K0's, within a bound on the error that launches with recipes tell.
     """
     folder = out or Path("runs") / k0.stem
-    settings = Settings(seed=seed).with_budgets(budget, seconds).allowing(allow_inexact)
+    settings = Settings(seed=seed).with_budgets(budget, seconds).allowing(allow_inexact).with_strategies(strategy)
     models = models_wanted(llm, model, base_url, driver, replay, max_cost)
     obj = read_object(k0)
     launches = read_launches(launch, obj)

@@ -29,10 +29,12 @@ class Mix:
 
 _ORDER = ("reschedule", "nudge")
 _VALUES = ("simplify", "waits", "align", "priority")
+_FEWER = dict.fromkeys(("combine", "pack", "fold", "hoist"), 0.1)
+"""Strategies that save instructions: they rarely find any that a compiler left, and are asked after the others."""
 MIXES: tuple[Mix, ...] = (
-    Mix("annealing", 1.0),
-    Mix("greedy", 2.0, dict.fromkeys(_ORDER, 3.0)),
-    Mix("beam", 1.0, {"rename": 3.0, "reschedule": 2.0}),
+    Mix("annealing", 1.0, _FEWER),
+    Mix("greedy", 2.0, _FEWER | dict.fromkeys(_ORDER, 3.0)),
+    Mix("beam", 1.0, _FEWER | {"rename": 3.0, "reschedule": 2.0}),
     Mix("annealing", 0.5, dict.fromkeys(_VALUES, 3.0)),
 )
 """Habits by island number; further islands begin again, with streams of their own."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self, cast
 
-from asmevo.strategies import INEXACT
+from asmevo.strategies import INEXACT, STRATEGIES, strategies_named
 from asmevo.verdict import UsageError
 
 
@@ -43,7 +43,7 @@ class Settings:
     """(ordinal, seed): attempts after this one are drawn with another seed, as in a fork."""
     inexact: float | None = None
     """How many times K0's error against float64 a candidate may have; None for bit-equal results only."""
-    strategies: tuple[str, ...] = ("reschedule", "nudge", "waits", "simplify", "align", "rename", "priority")
+    strategies: tuple[str, ...] = tuple(STRATEGIES)
 
     def __post_init__(self) -> None:
         _require(self.attempts is None or self.attempts >= 0, "attempts", self.attempts, "at least 0")
@@ -58,6 +58,8 @@ class Settings:
         _require(self.trims >= 0, "trims", self.trims, "at least 0")
         _require(len(self.strategies) > 0, "strategies", self.strategies, "at least one name")
         _require(self.inexact is None or self.inexact >= 1, "inexact", self.inexact, "at least 1")
+        needless = self.inexact is None and set(self.strategies) & set(INEXACT)
+        _require(not needless, "strategies", self.strategies, "exact ones where inexact results are not allowed")
 
     def to_json(self) -> dict[str, Any]:
         lists = {"strategies": list(self.strategies), "reseeded": self.reseeded and list(self.reseeded)}
@@ -71,6 +73,10 @@ class Settings:
     def allowing(self, bound: float | None) -> Self:
         """The settings with results that may be further from float64 than K0's, and the strategies that make such."""
         return self if bound is None else replace(self, inexact=bound, strategies=(*self.strategies, *INEXACT))
+
+    def with_strategies(self, names: Iterable[str] | None) -> Self:
+        """The settings with these strategies alone; as they are without. Raises `UsageError` for one there is not."""
+        return replace(self, strategies=tuple(strategies_named(names))) if names else self
 
     def with_budgets(self, attempts: int | None, seconds: float | None) -> Self:
         """The settings with these two budgets, when either is given; one that is None is then no limit."""
