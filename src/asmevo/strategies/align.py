@@ -45,7 +45,9 @@ def _in_front(context: Context) -> Iterator[Edit]:
     numbers, _ = stretch_of(context.program, context.block, context.heat)
     first = context.program.blocks[numbers[0]].first
     before = context.program.lines[first - 1] if first else None
-    if before is not None and control_kind(before.instruction) not in ("branch", "endpgm"):
+    if before is None or before.id not in context.program.block_of:  # a second entry behind its header stays where it is
+        return
+    if control_kind(before.instruction) not in ("branch", "endpgm"):
         for count in range(1, context.analyses.analyst.costs.chip.fetch_bytes // 4):
             yield Insert(context.program.lines[first].id, (NOP,) * count, fallthrough=True)
 
