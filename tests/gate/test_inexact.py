@@ -9,19 +9,23 @@ import numpy as np
 import pytest
 from gate_cases import LAUNCH as BARE
 from gate_cases import line as line_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from asmevo.codeobject import CodeObject
 from asmevo.device.simulated import SimDevice
 from asmevo.edit import Delete, Insert, Replace, apply_all
 from asmevo.gate import Gate, bound_of
 from asmevo.gate.inexact import Error
-from asmevo.gate.nudge import NUDGES, nudged
+from asmevo.gate.nudge import NUDGES, is_approximation, is_nudged, nudged
 from asmevo.launch import POISONS, Buffer, Expectation, Field, Launch, Recipe, build_image
 from asmevo.program import rebuild, recover
 from asmevo.verdict import UsageError, Verdict
+from division import DIVISION
+from sim_kernels import lanes
 from small_objects import build
 
-CODE = """
+CODE = f"""
     s_load_dwordx4 s[4:7], s[0:1], 0x0
     v_lshlrev_b32_e32 v1, 2, v0
     s_waitcnt lgkmcnt(0)
@@ -30,17 +34,7 @@ CODE = """
     v_mul_f32_e32 v3, 0.5, v2
     v_mul_f32_e32 v4, v3, v2
     v_add_f32_e32 v4, v4, v2
-    v_div_scale_f32 v5, s[8:9], v4, v4, v2
-    v_rcp_f32_e32 v6, v5
-    v_div_scale_f32 v7, vcc, v2, v4, v2
-    v_fma_f32 v8, -v5, v6, 1.0
-    v_fmac_f32_e32 v6, v8, v6
-    v_mul_f32_e32 v8, v7, v6
-    v_fma_f32 v9, -v5, v8, v7
-    v_fmac_f32_e32 v8, v9, v6
-    v_fma_f32 v9, -v5, v8, v7
-    v_div_fmas_f32 v9, v9, v6, v8
-    v_div_fixup_f32 v9, v9, v4, v2
+    {DIVISION.format(n="v2", d="v4", out=9)}
     v_add_u32_e32 v10, 3, v1
     v_cmp_gt_u32_e32 vcc, 48, v0
     s_and_saveexec_b64 s[10:11], vcc
@@ -201,10 +195,33 @@ def test_what_is_no_rounding_is_refused(loose, case):
     assert not report.verdict.admitted and {r.split(".")[1] for r in rules(report)} == {rule}, report.to_json()
 
 
-def test_a_store_that_is_not_of_the_results_is_refused(loose):
+def test_what_lies_beside_the_results_is_compared_as_bytes(device):
+    # The integers are no result of this recipe, so one that is another is a byte that differs.
+    gate = Gate(K0_BYTES, [Floats().launch("floats")], device, inexact=4.0)
+    edits = by_reciprocal()
+    assert gate.examine(made(*edits), K0, edits).verdict is Verdict.TESTED
+    edits = (*edits, Replace(line("v_add_u32"), "v_add_u32_e32 v10, 4, v1"))
+    report = gate.examine(made(*edits), K0, edits)
+    assert report.verdict is Verdict.REFUTED and rules(report) == ["diff.bytes"], report.to_json()
+    (finding,) = report.refused_by.findings
+    assert finding.facts["place"] == "y[64]" and finding.facts["buffers"] == {"x": 0, "y": 48}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Floats(Quotient):
+    """The same, which knows nothing of the integers."""
+
+    name = "test.floats"
+
+    def expectations(self):
+        return super().expectations()[:1]
+
+
+def test_a_store_that_k0_does_not_make_is_refused(loose):
     store = line("global_store_dword v1, v9")
     edits = (Insert(store, "global_store_dword v1, v9, s[4:5] offset:64"),)
-    assert not loose.examine(made(*edits), K0, edits).verdict.admitted
+    report = loose.examine(made(*edits), K0, edits)
+    assert report.verdict is Verdict.UNKNOWN and set(rules(report)) == {"order.unmatched_access"}, report.to_json()
 
 
 def test_a_result_that_no_launch_shows_is_unknown(device):
@@ -230,22 +247,159 @@ def test_launches_without_exact_results_and_odd_bounds_are_a_sentence(device):
             Gate(K0_BYTES, [PLAIN], device, inexact=bound)
 
 
-@pytest.mark.parametrize(("variant", "ulps"), [("down", {-1}), ("up", {0, 1})])
-def test_moved_approximations_are_off_by_one(device, variant, ulps):
-    text = CODE.replace("global_store_dword v1, v9", "global_store_dword v1, v6")
-    text = text.replace("    v_div_fixup_f32 v9, v9, v4, v2\n", "    v_rcp_f32_e32 v6, v4\n    s_nop 0\n")
-    program = recover(CodeObject.parse(build(text)))
-    found = [_run(device, data) for data in (program.source.data, nudged(program, NUDGES[variant]))]
-    plain, moved = (y.view(np.int32).astype(np.int64) for y in found)
-    off = set(moved - plain)
-    assert off <= ulps and off != {0}
+FIXED = "    v_div_fixup_f32 v9, v9, v4, v2\n"
 
 
-def _run(device, data):
+def with_result(text, code=CODE):
+    """A kernel that leaves another result than the quotient."""
+    assert FIXED in code
+    return recover(CodeObject.parse(build(code.replace(FIXED, text))))
+
+
+def _run(device, data, launch=PLAIN):
     obj = CodeObject.parse(data)
-    image = build_image(PLAIN, obj, obj.kernel(None), POISONS[0])
-    assert device.run(device.load(data, None), PLAIN, image).done
+    image = build_image(launch, obj, obj.kernel(None), POISONS[0])
+    assert device.run(device.load(data, None), launch, image).done
     return image.values("y")[:48].copy()
+
+
+SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -4.0, 1e38], np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Special(Quotient):
+    """Inputs of which approximations make infinities, zeros and NaN."""
+
+    name = "test.special"
+
+    def make_inputs(self):
+        return {"x": np.resize(np.concatenate([SPECIAL, np.linspace(0.5, 3, 37, dtype=np.float32)]), 64)}
+
+
+@pytest.mark.parametrize(("variant", "sign"), [("down", -1), ("up", 1)])
+@pytest.mark.parametrize(("opcode", "ulps"), [("v_rcp_f32", 1), ("v_rsq_f32", 1), ("v_sqrt_f32", 1), ("v_exp_f32", 2)])
+@pytest.mark.parametrize("encoding", ["e32", "e64"])
+def test_moved_approximations_are_off_by_as_much_as_hardware(device, variant, sign, opcode, ulps, encoding):
+    program = with_result(f"    {opcode}_{encoding} v9, v2\n    s_nop 0\n")
+    launch = Special().launch("special")
+    plain, moved = (_run(device, data, launch) for data in (program.source.data, nudged(program, NUDGES[variant])))
+    plain, moved = plain.view(np.float32), moved.view(np.float32)
+    normal = np.isfinite(plain) & (np.abs(plain) >= 2.0**-125)
+    assert normal.sum() > 30 and not normal.all()
+    np.testing.assert_array_equal(moved.view(np.int32)[~normal], plain.view(np.int32)[~normal])
+    off = set((moved.view(np.int32).astype(np.int64) - plain.view(np.int32))[normal] * sign)
+    assert off <= ({ulps} if variant == "down" else set(range(ulps + 1))) and ulps in off
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=256, max_size=256))
+@settings(max_examples=10, deadline=None)
+def test_a_moved_float_is_the_next_one(drawn):
+    powers = (np.arange(255, dtype=np.uint32) << 23)[:, None]
+    edges = (powers + np.array([0, 1, 2, 0x3FFFFF, 0x400000, 0x7FFFFF], np.uint32)).reshape(-1)
+    edges = np.concatenate([edges, [0, 1, 2, 0x7FFFFE, 0x7FFFFF, 0x7F800000, 0x7FC00000]]).astype(np.uint32)
+    codes = np.concatenate([edges, edges | 0x80000000, np.array(drawn, np.uint32)]).astype(np.uint32)
+    for start in range(0, len(codes), 1024):
+        x = np.resize(codes[start : start + 1024], 1024).view(np.float32)
+        _is_next(x, _moves("down", x), 0.0)
+        _is_next(x, _moves("up", x), np.inf)
+
+
+def _moves(variant, x):
+    text = [f"v_mov_b32_e32 v{40 + n}, v{10 + n}\n{NUDGES[variant].format(f'v{40 + n}')}" for n in range(16)]
+    return lanes("\n".join(text), list(x.reshape(16, 64)), 16).view(np.float32).reshape(-1)
+
+
+def _is_next(x, moved, toward):
+    power = (x.view(np.uint32) & 0x7FFFFF) == 0
+    tiny = np.abs(x) < 2.0**-126
+    stays = tiny | ~np.isfinite(x) | (power if toward else np.abs(x) == 2.0**-126)
+    with np.errstate(over="ignore", invalid="ignore"):
+        wanted = np.where(stays, x, np.nextafter(x, np.copysign(np.float32(toward), x)))
+    np.testing.assert_array_equal(moved, wanted)
+    np.testing.assert_array_equal(np.signbit(moved)[~np.isnan(x)], np.signbit(x)[~np.isnan(x)])
+
+
+@pytest.mark.parametrize(
+    "reciprocal",
+    [
+        "v_rcp_f32_sdwa v6, v4 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD",
+        "v_rcp_f32_dpp v6, v4 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf",
+        "v_log_f32_e32 v6, v4",
+    ],
+)
+def test_other_forms_and_logarithms_are_not_moved(reciprocal):
+    program = with_result(f"    {reciprocal}\n    s_nop 0\n    v_mul_f32_e32 v9, v2, v6\n")
+    (found,) = [x for x in program.lines if x.instruction.text.startswith(reciprocal.split()[0] + " v6, v4")]
+    assert is_approximation(found) and not is_nudged(found)
+
+
+def test_k0_whose_results_change_with_its_approximations_is_no_reference(device):
+    # 1 / 3 is the least reciprocal: what is less, the square root makes a NaN of, and the product keeps it.
+    tail = """
+        v_rcp_f32_e32 v12, v2
+        s_nop 0
+        v_subrev_f32_e32 v12, 0x3eaaaaab, v12
+        v_sqrt_f32_e32 v12, v12
+        s_nop 0
+        v_mul_f32_e32 v12, 0, v12
+        v_add_f32_e32 v9, v9, v12
+    """
+    k0 = with_result(FIXED + tail)
+    fixup = line_of("v_div_fixup", k0)
+    edits = (Replace(fixup, "v_mul_f32_e32 v9, v2, v6"), Insert(fixup, ("v_rcp_f32_e32 v6, v4", "s_nop 0")))
+    launch = Third().launch("third")
+    report = Gate(k0.source.data, [launch], device, inexact=4.0).examine(rebuild(apply_all(k0, edits)), k0, edits)
+    assert report.verdict is Verdict.UNKNOWN and rules(report) == ["inexact.moved"], report.to_json()
+    (finding,) = report.refused_by.findings
+    assert "K0 itself gives other results with approximations moved down" in finding.message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Third(Quotient):
+    """The same with 3 as the largest input."""
+
+    name = "test.third"
+
+    def make_inputs(self):
+        x = dict(super().make_inputs())["x"]
+        x[5] = 3.0
+        return {"x": x}
+
+
+LATER = {
+    "of a register, in a block that is K0's": ("v_mov_b32_e32 v12, v9", ""),
+    "of what was stored": ("ds_write_b32 v1, v9", "ds_read_b32 v12, v1\ns_waitcnt lgkmcnt(0)"),
+}
+
+
+@pytest.mark.parametrize("way", LATER)
+def test_an_unknown_approximation_of_a_changed_value_is_refused_anywhere(device, way):
+    # The sine, times 0, changes no result here, whatever is wrong with it.
+    give, take = LATER[way]
+    tail = f"""
+        {give}
+        s_waitcnt lgkmcnt(0)
+        s_branch later
+    later:
+        {take}
+        v_sin_f32_e32 v12, v12
+        s_nop 0
+        v_mul_f32_e32 v12, 0, v12
+        v_add_f32_e32 v9, v9, v12
+    """
+    k0 = with_result(FIXED + tail)
+    fixup = line_of("v_div_fixup", k0)
+    edits = (Replace(fixup, "v_mul_f32_e32 v9, v2, v6"), Insert(fixup, ("v_rcp_f32_e32 v6, v4", "s_nop 0")))
+    report = Gate(k0.source.data, [PLAIN], device, inexact=4.0).examine(rebuild(apply_all(k0, edits)), k0, edits)
+    assert report.verdict is Verdict.UNKNOWN and rules(report) == ["inexact.approximation"], report.to_json()
+
+
+def test_an_unknown_approximation_of_what_no_result_reaches_is_k0_s(device):
+    k0 = with_result(FIXED, CODE.replace("    v_lshlrev", "    v_rcp_iflag_f32_e32 v12, v0\n    v_lshlrev", 1))
+    fixup = line_of("v_div_fixup", k0)
+    edits = (Replace(fixup, "v_mul_f32_e32 v9, v2, v6"), Insert(fixup, ("v_rcp_f32_e32 v6, v4", "s_nop 0")))
+    report = Gate(k0.source.data, [PLAIN], device, inexact=4.0).examine(rebuild(apply_all(k0, edits)), k0, edits)
+    assert report.verdict is Verdict.TESTED, report.to_json()
 
 
 def test_how_errors_compare():

@@ -2,7 +2,7 @@
 
 A candidate must leave the same results under every poison and in every order of waves, as K0 does. Everything else in
 memory is compared as bytes. That the bound holds is asked three times: of the approximations as the device computes
-them, and with all of them, in K0 as well, a unit in the last place down and up.
+them, and with all of them, in K0 as well, moved down and up as far as hardware may be off (`asmevo.gate.nudge`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from asmevo.gate.differential import Differential, difference, differential, pla
 from asmevo.gate.inexact import METRIC, Error, Result, require_references, results_of
 from asmevo.gate.influence import InfluenceStage
 from asmevo.gate.nudge import NUDGES, is_approximation, is_nudged, nudged
+from asmevo.isa import MemoryRow, Pipe, effects
 from asmevo.launch import Launch
 from asmevo.program import Line, Program
-from asmevo.prove import BlockProof
+from asmevo.prove import BlockProof, tainted_lines
 from asmevo.verdict import Check, Finding, InputError, Severity, UnsupportedError, Verdict
 
 NAME = "differential"
@@ -63,12 +64,10 @@ class Leeway:
             return found
         errors = {name: {AS_IS: by_result} for name, by_result in judge.errors.items()}
         for variant in NUDGES:
-            other = self._moved(program, variant, kernel, baseline, device)
-            own = self._errors_of_k0(variant, kernel, baseline, device)
-            for one in (other, own):
-                if isinstance(one, Finding):
-                    return _refused(found, one)
-            assert not isinstance(other, Finding)
+            if isinstance(own := self._errors_of_k0(variant, kernel, baseline, device), Finding):
+                return _refused(found, own)
+            if isinstance(other := self._moved(program, variant, kernel, baseline, device), Finding):
+                return _refused(found, other)
             for name, by_variant in other.items():
                 errors[name] |= by_variant
         return self._bounded(found, errors, baseline)
@@ -135,8 +134,13 @@ class Leeway:
         if variant in self._errors:
             return self._errors[variant]
         found = self._moved(self._k0, variant, kernel, baseline, device)
-        if not isinstance(found, Finding):
-            self._errors[variant] = found
+        if isinstance(found, Finding):
+            message = (
+                f"K0 itself gives other results with approximations moved {variant}, so its error on hardware is not "
+                f"known. {found.message}"
+            )
+            return Finding("inexact.moved", message, Severity.WARNING, facts=found.facts)
+        self._errors[variant] = found
         return found
 
     def _moved(
@@ -221,7 +225,7 @@ def _beyond(
     launch: str, result: Result, variant: str, ratio: float, bound: float, pair: tuple[Error, Error]
 ) -> Finding:
     k0, candidate = pair
-    how = "" if variant == AS_IS else f", approximations moved {variant} by a unit in the last place"
+    how = "" if variant == AS_IS else f", approximations moved {variant}"
     message = (
         f"On the launch {launch!r}{how} the error of {result.name} against float64 is {ratio:.3g} times K0's, more "
         f"than {bound:g}: mean relative {candidate.mean:.3g} and at most {candidate.worst:.3g} ulp, K0's "
@@ -231,16 +235,39 @@ def _beyond(
 
 
 def _unknown_approximations(k0: Program, program: Program, proofs: Sequence[BlockProof]) -> Iterator[Finding]:
-    """Approximations that may compute something else than in K0, and whose error on hardware nobody promises."""
-    for proof in proofs:
-        if proof.proved:
-            continue
-        block = program.blocks[proof.block]
-        for line in program.lines[block.first : block.last]:
-            other = _is_new(k0, line) or line.id in proof.recomputed
-            if other and is_approximation(line) and not is_nudged(line):
-                message = f"How far `{line.instruction}` is off on hardware is not known, so no launch shows its error."
-                yield Finding("inexact.approximation", message, Severity.WARNING, line.id)
+    """Approximations that may compute something else than in K0, and whose error on hardware nobody promises: changed
+    ones, and all that see a differing register, or what some load gave, since it may have been stored by this kernel.
+    """
+    unproved = {proof.block: proof for proof in proofs if not proof.proved}
+    recomputed = {line for proof in unproved.values() for line in proof.recomputed}
+    differing = {number: proof.differing for number, proof in unproved.items()}
+    reached: set[int] = set()
+    for position in _loads(program):
+        line = program.lines[position]
+        block = program.block_of[line.id]
+        differing[block] = differing.get(block, 0) | effects(line.instruction).writes
+        reached.update(range(position, program.blocks[block].last))
+    reached |= tainted_lines(program, differing)
+    for position, line in enumerate(program.lines):
+        block = program.block_of.get(line.id)
+        other = block in unproved and (_is_new(k0, line) or line.id in recomputed)
+        if block is not None and (other or position in reached) and is_approximation(line) and not is_nudged(line):
+            message = f"How far `{line.instruction}` is off on hardware is not known, so no launch shows its error."
+            yield Finding("inexact.approximation", message, Severity.WARNING, line.id)
+
+
+def _loads(program: Program) -> Iterator[int]:
+    """Positions of lines that may load what the kernel stored. Scalar loads do not, unless the kernel looks after the
+    cache that they go through."""
+    rows = {n: effects(x.instruction).row for n, x in enumerate(program.lines) if x.id in program.block_of}
+    scalar = any(
+        "cache" in row.tags or (isinstance(row, MemoryRow) and row.kind != "load")
+        for row in rows.values()
+        if row.pipe is Pipe.SMEM
+    )
+    for position, row in rows.items():
+        if isinstance(row, MemoryRow) and row.kind != "store" and (scalar or row.pipe is not Pipe.SMEM):
+            yield position
 
 
 def _is_new(k0: Program, line: Line) -> bool:
