@@ -54,12 +54,33 @@ def test_a_check_needs_the_bound_and_gives_the_same_figures(runs, fails, found, 
     folder, certificate = found
     files = (SOFTMAX, folder / "best.co", "-c", folder / "certificate.json")
     for option in ((), ("--allow-inexact", "5")):
-        assert "give --allow-inexact 4 to check it" in fails(2, "verify", *files, *option)
+        assert "INEXACT: it admits results with up to 4 times K0's error; give --allow-inexact 4" in fails(
+            2, "verify", *files, *option
+        )
     again = tmp_path / "again.json"
     told = runs("verify", *files, "--allow-inexact", "4", "-o", again).splitlines()
     assert told[-1] == "TESTED" and any("INEXACT" in line for line in told)
     assert json.loads(again.read_text())["checks"] == json.loads(certificate)["checks"]
     assert runs("verify", SOFTMAX, folder / "best.co", "-l", launches, code=1).splitlines()[-1] == "REFUTED"
+
+
+@pytest.mark.parametrize("reverify", [(), ("--reverify",)])
+def test_it_is_installed_with_its_bound_only_and_called_inexact(runs, fails, found, tmp_path, reverify):
+    folder, _ = found
+    place = tmp_path / "hsa" / "softmax.hsaco"
+    place.parent.mkdir()
+    place.write_bytes(SOFTMAX.read_bytes())
+    command = ("install", folder / "certificate.json", "--into", place.parent, *reverify)
+    for option in ((), ("--allow-inexact", "5")):
+        assert "INEXACT: it admits results with up to 4 times" in fails(2, *command, *option)
+        assert place.read_bytes() == SOFTMAX.read_bytes()
+    told = runs(*command, "--allow-inexact", "4")
+    assert "TESTED INEXACT (up to 4 times K0's error) for softmax on mi300x" in told
+    assert place.read_bytes() == (folder / "best.co").read_bytes()
+    assert "TESTED INEXACT (up to 4 times K0's error) on mi300x" in runs("status", place.parent)
+    assert json.loads(runs("status", place.parent, "--json"))["entries"][0]["inexact"] == 4.0
+    runs("rollback", place.parent)
+    assert place.read_bytes() == SOFTMAX.read_bytes()
 
 
 def test_launches_must_give_exact_results(fails, tmp_path):

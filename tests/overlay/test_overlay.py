@@ -21,7 +21,8 @@ from asmevo.gate.report import Report
 from asmevo.overlay import Options, install, rollback, status
 from asmevo.overlay.admission import STAGES
 from asmevo.overlay.transaction import opened
-from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, InputError, Verdict
+from asmevo.report import installed_text, overlay_text
+from asmevo.verdict import AsmEvoError, Check, EnvironmentError_, InputError, UsageError, Verdict
 from chasing import FOLLOW, follow
 
 ADD = "v_add_u32_e32 v2, 0, v2"
@@ -160,6 +161,35 @@ def test_a_certificate_whose_checks_say_something_else(tree):
     refused(tree, "one of its checks does not", altered(table, verdict="TESTED"))
     refused(tree, "lacks the key 'checks'|without the check", altered(certified(A), checks=None))
     refused(tree, "verdict in certificate is none", altered(certified(A), verdict="FINE"))
+
+
+def inexact(**facts: object) -> dict[str, Any]:
+    """A certificate of results that are not K0's, with other facts of its check."""
+    checks = [c | {"facts": {"inexact": True}} if c["name"] == "differential" else c for c in certified(A)["checks"]]
+    return altered(certified(A), checks=checks, inexact={"bound": 1.1, "metric": "", "largest_ratio": 1.05}, **facts)
+
+
+@pytest.mark.parametrize("bound", [None, 1.0, 2.0, float("nan")])
+def test_other_results_than_those_of_k0_need_their_bound(tree, bound):
+    before = contents(tree)
+    with pytest.raises(UsageError, match=r"INEXACT: .* give --allow-inexact 1\.1 to"):
+        install(tree, inexact(), A, None, Options(inexact=bound))
+    assert contents(tree) == before and not (tree / ".asmevo").exists()
+
+
+def test_other_results_than_those_of_k0_are_called_so(tree):
+    done = install(tree, inexact(), A, None, Options(inexact=1.1))
+    assert done.to_json()["entry"]["inexact"] == 1.1
+    assert "TESTED INEXACT (up to 1.1 times K0's error) for k0 on" in installed_text(done.to_json(), "hsa")
+    found = status(tree)  # read again
+    assert found.entries[0][0] == done.entry and "TESTED INEXACT" in overlay_text(found.to_json(), "hsa")
+    install(tree, certified(B), B, None, Options(inexact=1.1))
+    assert "inexact" not in status(tree).to_json()["entries"][1]
+    assert "INEXACT" not in overlay_text(status(tree).to_json(), "hsa").splitlines()[3]
+
+
+def test_a_certificate_that_does_not_say_what_its_checks_found(tree):
+    refused(tree, "does not say that one of its checks", altered(inexact(), inexact=None))
 
 
 def test_another_candidate_than_that_of_the_certificate(tree):

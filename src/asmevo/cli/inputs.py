@@ -11,7 +11,7 @@ from asmevo.cli.parameters import CHIP
 from asmevo.codeobject import CodeObject
 from asmevo.device import is_large, simulator, trimmed
 from asmevo.edit import Edit
-from asmevo.gate import bound_of, check_certificate, evidence
+from asmevo.gate import check_certificate, evidence
 from asmevo.launch import Launch, load_launches
 from asmevo.program import Program, recover
 from asmevo.verdict import InputError, UsageError
@@ -66,11 +66,6 @@ def read_table(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{path} is not a certificate; give one that `optimize` or `verify` wrote.")
     return cast("dict[str, Any]", value)
-
-
-def certificate_bound(path: Path) -> float | None:
-    """How many times K0's error a certificate that `read_certificate` accepted allows; None for K0's results only."""
-    return bound_of(read_table(path))
 
 
 def certificate_device(path: Path) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from asmevo.cli.inputs import read_file, read_launches, read_object, read_table
 from asmevo.cli.output import emit
-from asmevo.cli.parameters import Json
+from asmevo.cli.parameters import AllowInexact, Json
 from asmevo.launch.capture import CODE, is_capture, override_path
 from asmevo.overlay import Options
 from asmevo.overlay import install as put
@@ -36,12 +36,14 @@ def install(
     launch: Annotated[
         list[Path] | None, Option("--launch", "-l", help="Launches of the certificate whose data lies elsewhere.")
     ] = None,
+    allow_inexact: AllowInexact = None,
     json: Json = False,
 ) -> None:
     """Replace K0 by the candidate of a certificate in every place of a folder, or in none.
 
     Refused unless the certificate is whole and admits, both objects have its hashes, the arguments are K0's, and the
-    folder is for its target and chip. What was there is kept: `asmevo rollback` puts it back.
+    folder is for its target and chip; one that is INEXACT needs its bound. What was there is kept: `asmevo rollback`
+    puts it back.
     """
     facts = read_table(certificate)
     data = read_file(candidate or certificate.parent / OBJECT)
@@ -54,7 +56,7 @@ def install(
     if launch and k0 is None:
         raise UsageError("The launches of --launch are of K0; give it with --k0.")
     launches = read_launches(launch, read_object(k0)) if launch and k0 else ()
-    options = Options(reverify, (certificate.parent.resolve(),), launches, chip, create)
+    options = Options(reverify, (certificate.parent.resolve(),), launches, chip, create, allow_inexact)
     done = put(into, facts, data, None if k0 is None else read_file(k0), options)
     result = done.to_json()
     emit(result, lambda: installed_text(result, str(into)), json)

@@ -9,13 +9,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from asmevo.cli.inputs import certificate_bound, certificate_device, read_certificate, read_launches, read_object
+from asmevo.cli.inputs import certificate_device, read_certificate, read_launches, read_object, read_table
 from asmevo.cli.output import emit, write
 from asmevo.cli.parameters import CHIP, DEVICE, AllowInexact, DeviceName, Gpus, Json, ObjectPath
 from asmevo.device import Device, open_device
 from asmevo.device.hip import same_chip
 from asmevo.edit import Edit
-from asmevo.gate import Gate, Verification
+from asmevo.gate import Gate, Verification, require_bound
 from asmevo.gate import verify as verified
 from asmevo.launch import Launch
 from asmevo.report import verification_text
@@ -45,7 +45,7 @@ def verify(
     launches, edits = read_launches(launch or [], old), None
     if certificate is not None:
         edits, launches = read_certificate(certificate, old, new, launches)
-        _require_bound(certificate, allow_inexact)
+        require_bound(read_table(certificate), allow_inexact)
         edits = edits or None  # a certificate of an object that came without edits: lines are matched again
     if not launches:
         raise UsageError("There is nothing to check the candidate on; give --launch or --certificate.")
@@ -76,16 +76,6 @@ def _on(
     gate = Gate(k0, launches, place, kernel=kernel, inexact=inexact)
     report = gate.examine(candidate, edits=edits)
     return Verification(report, gate.certificate(candidate, edits or (), report))
-
-
-def _require_bound(certificate: Path, given: float | None) -> None:
-    """Raises `UsageError` unless what a certificate of other results than K0's allows is allowed here, too."""
-    bound = certificate_bound(certificate)
-    if bound is not None and given != bound:
-        raise UsageError(
-            f"{certificate} is INEXACT: it admits results with up to {bound:g} times K0's error; give "
-            f"--allow-inexact {bound:g} to check it."
-        )
 
 
 def _matched(certificate: Path, launches: Sequence[Launch]) -> str:

@@ -1,7 +1,15 @@
 """The gate: what admits a candidate."""
 
 from asmevo.gate.baseline import Baseline
-from asmevo.gate.certificate import bound_of, canonical, certificate, check_certificate, evidence, tools
+from asmevo.gate.certificate import (
+    bound_of,
+    canonical,
+    certificate,
+    check_certificate,
+    evidence,
+    require_bound,
+    tools,
+)
 from asmevo.gate.changes import Changes, changes
 from asmevo.gate.checked import CheckedStage
 from asmevo.gate.coverage import coverage
@@ -28,6 +36,7 @@ __all__ = [
     "coverage",
     "differential",
     "evidence",
+    "require_bound",
     "resources",
     "tools",
     "verify",

@@ -15,7 +15,7 @@ from asmevo.edit import Edit, from_json
 from asmevo.gate.report import Report
 from asmevo.isa import Toolchain
 from asmevo.launch import POISONS, Launch, build_image, portable, restore
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, UsageError
 
 FORMAT = "asmevo.certificate/1"
 _DIGEST, _MEMORY = "digest", "memory_sha256"
@@ -75,6 +75,17 @@ def bound_of(value: Mapping[str, Any]) -> float | None:
     """The bound within which a certificate admits results that are not K0's; None where they are. Raises `InputError`
     when that is malformed."""
     return float(_member(_member(value, "inexact", dict), "bound", float)) if "inexact" in value else None
+
+
+def require_bound(value: Mapping[str, Any], given: float | None) -> None:
+    """Raises `UsageError` unless what a certificate of other results than K0's allows, and no more, is `given`, too."""
+    bound = bound_of(value)
+    if bound is not None and given != bound:
+        word = repr(bound).removesuffix(".0")
+        raise UsageError(
+            f"The certificate is INEXACT: it admits results with up to {word} times K0's error; give --allow-inexact "
+            f"{word} to accept that."
+        )
 
 
 def evidence(

@@ -10,7 +10,7 @@ from typing import Any
 
 from asmevo.codeobject import CodeObject
 from asmevo.device.hip import recorded_chip
-from asmevo.gate import canonical, check_certificate, evidence, verify
+from asmevo.gate import bound_of, canonical, check_certificate, evidence, require_bound, verify
 from asmevo.launch import Launch
 from asmevo.launch.table import Table
 from asmevo.verdict import InputError, Verdict, weakest
@@ -36,13 +36,17 @@ class Admitted:
     chip: str
     """That it was verified and timed for: a chip table's name, or a GPU's own; the target where the certificate names
     none."""
+    inexact: float | None
+    """How many times K0's error the candidate's results may have; None where they are K0's."""
 
 
-def admit(certificate: Mapping[str, Any], k0: bytes, candidate: bytes) -> Admitted:
+def admit(certificate: Mapping[str, Any], k0: bytes, candidate: bytes, inexact: float | None = None) -> Admitted:
     """The candidate of a certificate. Raises `InputError` where that is no whole evidence for these two objects, or
-    where the candidate has another interface than K0."""
+    where the candidate has another interface than K0; `UsageError` where its results are not K0's and `inexact` is not
+    the bound of the certificate."""
     old, new = CodeObject.parse(k0, "K0"), CodeObject.parse(candidate, "the candidate")
     check_certificate(certificate, old, new)
+    require_bound(certificate, inexact)
     verdict = _verdict(certificate)
     if not verdict.admitted:
         raise InputError(
@@ -51,7 +55,8 @@ def admit(certificate: Mapping[str, Any], k0: bytes, candidate: bytes) -> Admitt
     layout = _drop_in(old, new)
     if certificate.get("target") != old.target:
         raise InputError(f"The certificate is for {certificate.get('target')} and K0 for {old.target}; verify again.")
-    return Admitted(old, new, certificate, verdict, layout, old.target, _chip(certificate, old.target))
+    chip, bound = _chip(certificate, old.target), bound_of(certificate)
+    return Admitted(old, new, certificate, verdict, layout, old.target, chip, bound)
 
 
 def reverified(admitted: Admitted, folders: Sequence[Path], launches: Sequence[Launch] = ()) -> Admitted:
@@ -62,7 +67,7 @@ def reverified(admitted: Admitted, folders: Sequence[Path], launches: Sequence[L
     """
     edits, known = evidence(admitted.certificate, admitted.k0, folders, launches)
     kernel = str(admitted.certificate.get("kernel"))
-    found = verify(admitted.k0.data, admitted.candidate.data, known, edits or None, kernel)
+    found = verify(admitted.k0.data, admitted.candidate.data, known, edits or None, kernel, inexact=admitted.inexact)
     if not found.report.verdict.admitted:
         why = next((f.message for c in found.report.checks for f in c.findings if not c.verdict.admitted), "")
         raise InputError(f"The candidate is {found.report.verdict.value} when it is verified again. {why}".strip())
@@ -83,6 +88,12 @@ def _verdict(certificate: Mapping[str, Any]) -> Verdict:
         )
     if verdict.admitted and not weakest(map(_verdict_of, rows)).admitted:
         raise InputError(f"The certificate says {verdict.value} and one of its checks does not; verify again.")
+    if "inexact" not in certificate and any(
+        Table(r.data.get("facts", {}), r.where).flag("inexact", False) for r in rows
+    ):
+        raise InputError(
+            "The certificate does not say that one of its checks found other results than K0's; verify again."
+        )
     return verdict
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class Options:
     """That the folder serves; None for the one that the candidate was verified for."""
     create: str | None = None
     """A file of the overlay, relative, to be made where K0 itself is not there."""
+    inexact: float | None = None
+    """The bound of a certificate of results that are not K0's, which is installed with it only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Installed:
     """False where everything was in place already."""
 
     def to_json(self) -> dict[str, Any]:
-        return {"fresh": self.fresh, "entry": asdict(self.entry)}
+        return {"fresh": self.fresh, "entry": self.entry.to_json()}
 
 
 def install(
@@ -58,7 +60,8 @@ def install(
 
     `k0` is needed only where the overlay does not hold it, to make a new file. Installing what is installed changes
     nothing; another candidate goes over it, and is rolled back to it. Raises `InputError` for whatever does not fit:
-    certificate, K0, interface, target, chip, or a place that something else changed.
+    certificate, K0, interface, target, chip, or a place that something else changed. Raises `UsageError` where results
+    are not K0's and `options` do not say so.
     """
     options = options or Options()
     with opened(overlay, step) as home:
@@ -66,7 +69,7 @@ def install(
         digest, size = _k0_facts(certificate)
         paths = _places(home, journal, digest, size, options)
         original = k0 if k0 is not None else _bytes_of(home, paths, digest)
-        admitted = admit(certificate, original, candidate)
+        admitted = admit(certificate, original, candidate, options.inexact)
         chip = options.chip or admitted.chip
         if model_of(chip) != model_of(admitted.chip):
             raise InputError(
@@ -103,6 +106,7 @@ def _put(home: Home, journal: Journal, admitted: Admitted, paths: Sequence[str],
         target=admitted.target,
         chip=admitted.chip,
         changes=tuple(c for c in changes if c.before != c.after),
+        inexact=admitted.inexact,
     )
     if not entry.changes:
         return Installed(next((e for e in reversed(journal.entries) if e.candidate == new.sha256), entry), False)

@@ -44,6 +44,15 @@ class Entry:
     target: str
     chip: str
     changes: tuple[Change, ...]
+    inexact: float | None = None
+    """How many times K0's error the results may have; None where they are K0's."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, which says `inexact` only where results are not K0's."""
+        values = asdict(self)
+        if self.inexact is None:
+            del values["inexact"]
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class Journal:
         return tuple(dict.fromkeys(c.path for e in self.entries for c in e.changes))
 
     def to_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, "entries": [asdict(entry) for entry in self.entries]}
+        return {"format": FORMAT, "entries": [entry.to_json() for entry in self.entries]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +182,8 @@ def _journal(table: Table | None) -> Journal:
 
 def _entry(table: Table) -> Entry:
     names = ("k0", "candidate", "certificate", "verdict", "kernel", "layout", "target", "chip")
-    return Entry(**{name: table.text(name) for name in names}, changes=_changes(table))
+    texts = {name: table.text(name) for name in names}
+    return Entry(**texts, changes=_changes(table), inexact=table.number("inexact", None))
 
 
 def _changes(table: Table) -> tuple[Change, ...]:

@@ -31,7 +31,7 @@ class Status:
     """An installation or rollback was killed; the next one undoes what it had begun."""
 
     def to_json(self) -> dict[str, Any]:
-        entries = [asdict(entry) | {"files": [asdict(f) for f in files]} for entry, files in self.entries]
+        entries = [entry.to_json() | {"files": [asdict(f) for f in files]} for entry, files in self.entries]
         return {"entries": entries, "interrupted": self.interrupted}
 
     @property
