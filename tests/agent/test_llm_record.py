@@ -74,6 +74,33 @@ def test_replies_come_back_in_their_order(tmp_path: Path) -> None:
     assert [outcome for _, outcome in Record(tmp_path / "b").all()] == first
 
 
+def test_a_request_counts_once_wherever_the_process_ended(tmp_path: Path) -> None:
+    """Before or after its outcome was recorded, and when the same request is sent again later."""
+    asked = Asked(REQUEST, 100, 2)
+    begun = Record(tmp_path)
+    begun.begin([asked, asked])
+    assert Record(tmp_path).unanswered() == [("m", asked.most)] * 2
+    begun.add("m", REQUEST.key, REPLY)
+    assert Record(tmp_path).unanswered() == [("m", asked.most)], "the first has an outcome, though its note is there"
+    again = Record(tmp_path)
+    (note,) = again.begin([asked])
+    assert len(again.unanswered()) == 2
+    again.add("m", REQUEST.key, REPLY)
+    assert len(again.unanswered()) == 1
+    note.unlink()
+    assert Record(tmp_path).unanswered() == [("m", asked.most)] and len(list(again.all())) == 2
+
+
+def test_a_kill_between_an_outcome_and_its_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "unlink", killed)
+    with pytest.raises(KeyboardInterrupt):
+        Recording(Canned(lambda asked: REPLY), Record(tmp_path)).ask([Asked(REQUEST, 100)])
+    assert len(list(Record(tmp_path).all())) == 1 and Record(tmp_path).unanswered() == []
+
+
 DAMAGES = [
     "",
     "[]",

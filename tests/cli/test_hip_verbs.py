@@ -123,4 +123,7 @@ def test_counters_beside_the_profile(runs, fails, tmp_path, fp8_gemm_path):
     facts = json.loads(runs(*arguments, "--json"))["launches"][0]["counters"]
     assert facts["counters"] == {"SQ_WAVES": 8.0} and facts["beside"][0]["counted"] == 20.0
     path.write_text("x")
-    assert "is no counter file" in fails(4, *arguments)
+    assert (
+        f"{path} is no counter file or kernel trace of rocprofv3 (the column Dispatch_Id is missing); give its .csv, "
+        "its .db or its .json."
+    ) in fails(4, *arguments)

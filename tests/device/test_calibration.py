@@ -13,6 +13,7 @@ from asmevo.codeobject import CodeObject
 from asmevo.device.calibration import (
     Measured,
     Subject,
+    Told,
     calibrate,
     dispatches_of,
     fit_clocks,
@@ -21,7 +22,6 @@ from asmevo.device.calibration import (
     moves,
     own_times,
 )
-from asmevo.device.calibration.doubt import Told
 from asmevo.device.conformance import ADD_ONE, launch_of
 from asmevo.device.counters import Reading, read_rows, written_names
 from asmevo.device.simulated import SimDevice
@@ -42,6 +42,8 @@ BUSY = """
     s_endpgm
 """
 """Depends on the clock alone, but for the launch overhead."""
+MATRICES = BUSY.replace("v_exp_f32_e32 v1, v0", "v_mfma_f32_16x16x32_fp8_fp8 v[4:7], v[8:9], v[10:11], v[4:7]")
+"""The same at the clock of 8-bit matrix types."""
 ONE = ("k0", (256, 1, 1), (64, 1, 1), 1000, 11_000)
 
 
@@ -349,8 +351,24 @@ def test_own_times_that_are_none(tmp_path, measured):
     assert own_times(tmp_path / "q.json") is None and own_times(tmp_path / "none") is None
 
 
-def test_fits_are_apart_by_clock():
-    assert fit_clocks([], chip("mi300x")) == ()
+def test_fits_are_apart_by_clock(busy):
+    """What is wrong with the clock of one width of matrix type says nothing of that without matrices."""
+    model, *others = busy
+    matrices = CodeObject.parse(build(*(MATRICES.format(trips=n) for n in (400, 600, 900))))
+    launches = [replace(named(launch_of(4 + i), f"m{i}"), kernel=f"k{i}") for i in range(3)]
+    truth = chip("mi300x[clock_ghz_8=1.5]")
+    subjects = [
+        Subject(one.name, ready, ready.replay(truth).microseconds)
+        for obj, some in ((matrices, launches), others)
+        for one in some[:3]
+        for ready in [model.prepared(model.load(obj.data, one.kernel), one)]
+    ]
+    plain, narrow = fit_clocks(subjects, model.chip)
+    assert (plain.parameter, narrow.parameter) == ("clock_ghz", "clock_ghz_8")
+    assert [[own.launch for own in fit.launches] for fit in (plain, narrow)] == [["l0", "l1", "l2"], ["m0", "m1", "m2"]]
+    assert plain.ghz == pytest.approx(model.chip.clock_ghz, rel=1e-3)
+    assert narrow.table == model.chip.clock_ghz_8 != 1.5 and narrow.ghz == pytest.approx(1.5, rel=1e-3)
+    assert fit_clocks([], model.chip) == ()
 
 
 def test_bank_conflicts_of_all_ports_are_modelled(tmp_path):

@@ -214,8 +214,10 @@ def test_a_node_without_the_package_is_named(nodes: Nodes, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "not_on_the_nodes", module)
     monkeypatch.setattr(searched, "Actor", Absent)
     why = r"does not start on a node .*No module named 'not_on_the_nodes'"
-    with make_ray(nodes, fakes, 1) as executor, pytest.raises(EnvironmentError_, match=why):
-        executor.examine((), "").result()
+    with make_ray(nodes, fakes, 1) as executor:
+        for _ in range(2):  # whoever asks
+            with pytest.raises(EnvironmentError_, match=why):
+                executor.examine((), "").result()
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from asmevo.search.cluster import LOCAL
+from asmevo.search import LOCAL
 
 Workers = Annotated[
     int | None, Option("--workers", "-j", help="Processes that examine candidates; all cores without it.", min=1)

@@ -2,6 +2,7 @@
 
 from asmevo.codeobject.plan import UnmovableError
 from asmevo.program.check import check_in_place, check_rebuild
+from asmevo.program.common import common_lines
 from asmevo.program.in_place import InPlaceError, patch_in_place
 from asmevo.program.islands import BranchRangeError
 from asmevo.program.layout import EntryError, encode
@@ -26,6 +27,7 @@ __all__ = [
     "UnmovableError",
     "check_in_place",
     "check_rebuild",
+    "common_lines",
     "control_kind",
     "encode",
     "listing",

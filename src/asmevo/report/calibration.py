@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from asmevo.device.calibration import Calibration, ClockFit, Compared, LeftOver, Move
-from asmevo.device.calibration.doubt import Told
+from asmevo.device.calibration import Calibration, ClockFit, Compared, LeftOver, Move, Told
 from asmevo.report.table import figure, table
 
 _LISTED = 12

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from asmevo.program import Line, Program
-from asmevo.search.flow import common_lines
+from asmevo.program import Line, Program, common_lines
 
 
 def diff(before: Program, after: Program, context: int = 2) -> str:

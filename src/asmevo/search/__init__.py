@@ -2,6 +2,7 @@
 
 from asmevo.search.bound import anchor, bind_to_chip
 from asmevo.search.building import Built, build
+from asmevo.search.cluster import LOCAL
 from asmevo.search.expense import Expense
 from asmevo.search.fork import fork
 from asmevo.search.gating import gate_of
@@ -33,6 +34,7 @@ from asmevo.search.workbench import Workbench
 __all__ = [
     "CERTIFICATE",
     "HANDOVER",
+    "LOCAL",
     "OBJECT",
     "Built",
     "Certifier",

@@ -98,13 +98,14 @@ class Ray(Pool):
                 self._greet(seat)
             except Lost as lost:
                 if seat.starts >= STARTS:
+                    self._idle.put(seat)  # whoever waits for it is to see the reason, too
                     raise EnvironmentError_(
                         f"A worker does not start on a node of the Ray cluster ({lost}); install the same version of "
                         "asmevo on every node."
                     ) from lost
                 self._replace(seat)
             except EnvironmentError_:
-                self._idle.put(seat)  # whoever waits for it is to see the reason, too
+                self._idle.put(seat)
                 raise
             else:
                 return seat

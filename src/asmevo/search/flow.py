@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import compress, count
-from operator import is_, is_not
+from collections.abc import Iterator, Sequence
 
-from asmevo.program import Block, Line, Program, control_kind
+from asmevo.program import Block, Line, Program, common_lines, control_kind
 from asmevo.program.program import COMPUTED_JUMPS, LEAVES
 
 
@@ -33,15 +31,6 @@ def keep_flow(before: Program, after: Program) -> bool:
         positions: tuple[int, ...] = getattr(before, name)
         vars(after)[name] = tuple(at if at < low else at + grown for at in positions)
     return True
-
-
-def common_lines(one: Sequence[Line], other: Sequence[Line], equal: Callable[[Line, Line], bool] = is_) -> int:
-    """How many lines two programs begin with that are equal, or without `equal` the same objects.
-
-    Edits share what they leave alone, so only lines that are not the same objects are compared.
-    """
-    others = compress(count(), map(is_not, one, other))
-    return next((n for n in others if not equal(one[n], other[n])), min(len(one), len(other)))
 
 
 def _steers(line: Line) -> bool:

@@ -15,7 +15,7 @@ from asmevo.strategies.bench import address_of, proposal
 from asmevo.strategies.context import Context
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.stretch import stretch_of
-from asmevo.timing.encode import size_of
+from asmevo.timing import size_of
 
 NOP = "s_nop 0"
 RUN = 3
@@ -45,7 +45,7 @@ def _in_front(context: Context) -> Iterator[Edit]:
     numbers, _ = stretch_of(context.program, context.block, context.heat)
     first = context.program.blocks[numbers[0]].first
     before = context.program.lines[first - 1] if first else None
-    if before is None or before.id not in context.program.block_of:  # a second entry behind its header stays where it is
+    if before is None or before.id not in context.program.block_of:  # a second entry stays behind its header
         return
     if control_kind(before.instruction) not in ("branch", "endpgm"):
         for count in range(1, context.analyses.analyst.costs.chip.fetch_bytes // 4):

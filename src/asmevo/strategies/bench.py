@@ -14,7 +14,7 @@ from asmevo.strategies.pace import late_flags, table_of
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.stretch import stretch_of
 from asmevo.strategies.task import ENDS, FREE, Task, TaskMaker
-from asmevo.timing.encode import size_of
+from asmevo.timing import size_of
 
 STEPS_FOR = 250
 """Instructions of a stretch up to which a local search takes all its steps."""

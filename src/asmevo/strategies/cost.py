@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from asmevo.isa import Counter, Instruction, MemoryRow, Space
-from asmevo.timing import Chip
-from asmevo.timing.costs import cost_of
+from asmevo.timing import Chip, Shape, cost_of, shape_of
 from asmevo.timing.layout import BARRIER, FORWARD
-from asmevo.timing.shape import Shape, shape_of
 
 PSEUDO, UNITS = 1024, 5120
 """Units of the scoreboard: registers from 0, pseudo units from `PSEUDO`; `UNITS` in all."""

@@ -8,6 +8,8 @@ from asmevo.timing.bounds import Bounds
 from asmevo.timing.chip_table import chip, chips
 from asmevo.timing.chips import Chip, ClassCost, Parameter
 from asmevo.timing.comparison import Comparison, comparison_of
+from asmevo.timing.costs import cost_of
+from asmevo.timing.encode import size_of
 from asmevo.timing.ensemble import Ensemble, Timeable
 from asmevo.timing.estimate import ASSUMPTIONS, Estimate, LineTimes, estimate, estimate_of
 from asmevo.timing.layout import CAUSES, Cause
@@ -17,6 +19,7 @@ from asmevo.timing.prepared import Prepared, prepare
 from asmevo.timing.profile import LineProfile, Profile, Roofline, profile
 from asmevo.timing.recording import LdsConflicts, LdsRecorder, Recording, record
 from asmevo.timing.render import annotated, render
+from asmevo.timing.shape import Shape, shape_of
 from asmevo.timing.timeline import timeline
 from asmevo.timing.traces import Trace, traces_needed
 from asmevo.timing.traffic import Traffic
@@ -43,6 +46,7 @@ __all__ = [
     "Profile",
     "Recording",
     "Roofline",
+    "Shape",
     "Timeable",
     "Trace",
     "Traffic",
@@ -51,6 +55,7 @@ __all__ = [
     "chip_of_file",
     "chips",
     "comparison_of",
+    "cost_of",
     "estimate",
     "estimate_of",
     "occupancy",
@@ -59,6 +64,8 @@ __all__ = [
     "profile",
     "record",
     "render",
+    "shape_of",
+    "size_of",
     "table_of",
     "timeline",
     "to_toml",

@@ -110,7 +110,7 @@ def chip_of_file(path: Path, table: Callable[[str], Chip]) -> Chip:
             f"{path} cannot be read ({(error.strerror or str(error)).lower()}); check the path."
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not TOML ({error}); write it as docs/timing.md shows.") from error
+        raise InputError(f"{path} is not TOML ({error}); write it as docs/calibrate.md shows.") from error
     base = data.pop("base", None)
     if not isinstance(base, str) or "[" in base:
         raise InputError(f'{path} does not say which table it differs from; add a line such as base = "mi300x".')

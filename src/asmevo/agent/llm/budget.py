@@ -123,7 +123,7 @@ class Budget:
             self._add(model, usage, seconds)
 
     def forfeit(self, grant: Grant) -> None:
-        """Count what was set aside for a request as spent: it was sent, and nobody will know what it cost."""
+        """Count what was set aside for a request as spent: it may have been sent, and nobody will know what it cost."""
         with self._lock:
             self._aside.remove(grant)
             self._charge(grant.model, Usage(grant.input, grant.output))

@@ -11,6 +11,7 @@ from typing import Any
 from asmevo.agent.llm.answers import Answers, Asked, Outcome
 from asmevo.agent.llm.message import Failure, Usage, failure_json, failure_of, reply_json, reply_of
 from asmevo.store import write_atomic
+from asmevo.store.files import disk
 from asmevo.verdict import InputError
 
 _REPLIES = "replies"
@@ -21,8 +22,9 @@ class Record:
     """Outcomes of requests in a folder: `replies/<key of the request>-<number>.json`.
 
     The same request may be sent several times; its outcomes are numbered from 0. A file holds the reply or why there
-    was none, with tokens and seconds; no address, header or key. While a request is under way, and for ever when the
-    process ends before its outcome is known, `asked/` holds the most tokens that it may be charged for.
+    was none, with tokens and seconds; no address, header or key. While a request is under way, `asked/` holds the most
+    tokens that it may be charged for, under the name that its outcome will have. It does so for ever when nobody will
+    know the outcome, as when the process ends before: under a name of its own once that of the outcome is used again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,16 +40,32 @@ class Record:
         """How many outcomes of this request there are."""
         return self._numbers[key]
 
-    def begin(self, model: str, key: str, most: Usage) -> Path:
-        """Note that a request is about to be sent; remove the note once its outcome is recorded."""
-        known = [int(path.stem.rpartition("-")[2]) for path in self._asked.glob(f"{key}-*.json")]
-        path = self._asked / f"{key}-{max(known, default=-1) + 1}.json"
-        write_atomic(path, json.dumps({"model": model, "input": most.input, "output": most.output}).encode())
-        return path
+    def begin(self, asked: Sequence[Asked]) -> list[Path]:
+        """Note that requests are about to be sent; their outcomes are to be added in this order.
+
+        Remove each note once the outcome is recorded.
+        """
+        numbers, notes = self._numbers.copy(), list[Path]()
+        for one in asked:
+            key = one.request.key
+            note = self._asked / f"{key}-{numbers[key]}.json"
+            if note.exists():
+                lost = sum(1 for _ in self._asked.glob(f"{key}-lost*.json"))
+                with disk(note):
+                    note.rename(self._asked / f"{key}-lost{lost}.json")
+            said = {"model": one.request.model, "input": one.most.input, "output": one.most.output}
+            write_atomic(note, json.dumps(said).encode())
+            numbers[key] += 1
+            notes.append(note)
+        return notes
 
     def unanswered(self) -> list[tuple[str, Usage]]:
         """Model and most tokens of requests whose outcome nobody knows. Raises `InputError` for a damaged file."""
-        return [_load_asked(path) for path in sorted(self._asked.glob("*.json"))]
+        return [
+            _load_asked(path)
+            for path in sorted(self._asked.glob("*.json"))
+            if not (self._folder / path.name).exists()  # a kill can leave the note of a recorded outcome
+        ]
 
     def add(self, model: str, key: str, outcome: Outcome) -> None:
         """Record an outcome. Raises `EnvironmentError_` from the disk."""
@@ -77,7 +95,7 @@ class Recording:
         self._inner, self._record = inner, record
 
     def ask(self, asked: Sequence[Asked]) -> list[Outcome]:
-        notes = [self._record.begin(one.request.model, one.request.key, one.most) for one in asked]
+        notes = self._record.begin(asked)
         outcomes = self._inner.ask(asked)
         for one, note, outcome in zip(asked, notes, outcomes, strict=True):
             self._record.add(one.request.model, one.request.key, outcome)

@@ -3,7 +3,7 @@
 from asmevo.device.calibration.calibration import Calibration, Compared, calibrate
 from asmevo.device.calibration.clock import LEAST, ClockFit, OwnClock, Subject, fit_clocks
 from asmevo.device.calibration.dispatches import Dispatch, Joined, LeftOver, dispatches_of, join
-from asmevo.device.calibration.doubt import Move, moves
+from asmevo.device.calibration.doubt import Move, Told, moves
 from asmevo.device.calibration.times import Measured, measured_of, own_times
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Move",
     "OwnClock",
     "Subject",
+    "Told",
     "calibrate",
     "dispatches_of",
     "fit_clocks",

@@ -168,7 +168,7 @@ def _compared(
         found = by_kernel(rows, f"the counters of {launch.name}")[symbol]
         pairs = beside(found, launch, recover(obj, launch.kernel), profile)
     busy = [(d.counters.get(_BUSY), d.microseconds) for d in counted]
-    clocks = [clocks / estimate.code.chip.xcds / time / 1e3 for clocks, time in busy if clocks and time]
+    ghz = [count / estimate.code.chip.xcds / us / 1e3 for count, us in busy if count and us]
     return Compared(
         launch=launch.name,
         kernel=symbol,
@@ -176,7 +176,7 @@ def _compared(
         limiter=estimate.limiter,
         measured=measured,
         counters=pairs,
-        counted_ghz=median(clocks) if clocks else None,
+        counted_ghz=median(ghz) if ghz else None,
     )
 
 

@@ -107,7 +107,8 @@ _KNOWN: dict[str, tuple[str, Callable[[_Model], float | None]]] = {
 }
 """Counters of gfx9 that the model has a figure for (ROCm documentation, "MI300 and MI200 series performance counters";
 rocprofiler-compute documentation: SQ_INSTS_VALU counts MFMA, too; FETCH_SIZE and WRITE_SIZE are KiB between L2 and
-what lies behind; rocprofiler-compute pull request 255: counters of GRBM are summed over the dies)."""
+what lies behind; rocprofiler-compute, "Fix for MI300 clock timings using GRBM_GUI_ACTIVE": counters of GRBM are summed
+over the dies)."""
 _READS = ("TCC_EA0_RDREQ_sum", "TCC_EA0_RDREQ_32B_sum", "TCC_BUBBLE_sum")
 """Of these FETCH_SIZE is made on gfx942: requests of 32, 64 and 128 bytes (rocprofiler-sdk, counter_defs.yaml)."""
 

@@ -6,9 +6,10 @@ What differs between versions, and is taken as it comes:
 * Kernel traces have no `Dispatch_Id` in ROCm 6.2, no `Stream_Id` before 7.0; sizes of LDS, scratch and registers have
   three spellings, and `rocpd` writes other capitals (`Lds_Block_Size`), a `Guid` and a `Duration`. Nothing uses these.
 * `Agent_Id` is a bare number up to ROCm 6.4, later `Agent 4` or, by `--agent-index`, `GPU 0`.
-* Grid sizes are work-items, not workgroups (rocprofiler-sdk issue 83: the documentation said otherwise until 2025).
+* Grid sizes are work-items, not workgroups (as "Using rocprofv3" says since 2025; before, it said otherwise).
 * A counter file has a row for each counter of a dispatch, with sizes as one product.
-* Dispatches may overlap in time, and a time or a count may be wrong by a lot (rocm-systems issue 6422): use medians.
+* Dispatches may overlap in time, and a time or a count may be wrong by a lot: use medians (ROCm/rocm-systems,
+  "rocprofv3 reports incorrect `GRBM_GUI_ACTIVE` cycle counts and dispatch timestamps for some dispatches").
 """
 
 from __future__ import annotations
