@@ -62,7 +62,9 @@ def test_a_search_on_a_gpu(runs, fails, standin, tmp_path, monkeypatch):
     k0.write_bytes(build(code, vgprs=24, private=64))
     launch = save_launch(launch_of(16), tmp_path / "launches")
     hip = ("--device", "hip", "--quiet")
-    done = json.loads(runs("optimize", k0, "-l", launch, *hip, "-n", "1", "--out", folder, "--json"))
+    names = ("reschedule", "nudge", "waits", "simplify", "align", "rename", "priority")
+    only = [word for name in names for word in ("--strategy", name)]
+    done = json.loads(runs("optimize", k0, "-l", launch, *hip, *only, "-n", "1", "--out", folder, "--json"))
     assert (done["source"], done["commits"]) == ("measured", 1) and done["speedup"] > 1.05
     assert certificate_device(folder / "certificate.json")["chip"]["compute_units"] == 304
     chip, settings = run_settings(folder, attempts=4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -107,6 +108,16 @@ def test_changed_pins_install_again(setup, script, tmp_path, monkeypatch):
     (tmp_path / "requirements.lock").write_text("two")
     assert setup(machine) == 0
     assert machine.ran("pip", "install") == 2
+
+
+def test_every_extra_is_pinned():
+    """What is not in the lock floats, with all that it pulls in."""
+    root = SCRIPT.parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    wanted = [one for extra in project["optional-dependencies"].values() for one in extra] + project["dependencies"]
+    pins = (root / "requirements.lock").read_text().splitlines()
+    plain = [f"{one.split('[')[0]}=={one.split('==')[1]}" for one in wanted if not one.startswith("asmevo[")]
+    assert len(plain) > 9 and not set(plain) - set(pins)
 
 
 def test_root_on_debian_gets_llvm_from_apt(setup):
