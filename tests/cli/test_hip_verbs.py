@@ -34,7 +34,7 @@ def standin(monkeypatch):
         yield one
 
 
-def test_run_profile_and_verify_on_a_gpu(runs, standin, tmp_path):
+def test_run_profile_and_verify_on_a_gpu(runs, fails, standin, tmp_path):
     k0, certificate = tmp_path / "k0.co", tmp_path / "c.json"
     data, one = build(ADD_ONE, vgprs=24, private=64), launch_of()
     k0.write_bytes(data)
@@ -52,6 +52,9 @@ def test_run_profile_and_verify_on_a_gpu(runs, standin, tmp_path):
     assert "It was measured on AMD Instinct MI300X (gfx942, 228 compute units), and this is" in text
     assert "everything was verified again here" in text
     assert certificate_device(tmp_path / "new.json")["chip"]["compute_units"] == 304
+    both = ("--device", "hip", "--executor", "ray")
+    words = fails(2, "optimize", k0, "-l", launch, *both, "--quiet", "--out", tmp_path / "run")
+    assert "A GPU is timed by one process at a time" in words
 
 
 def test_a_search_on_a_gpu(runs, fails, standin, tmp_path, monkeypatch):
