@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from asmevo.cli.main import run
+from asmevo.cli.progress import watching
+from asmevo.search import Settings, Update
+from asmevo.verdict import Verdict
 
 SOFTMAX = Path(__file__).resolve().parents[2] / "benchmarks" / "compiled" / "softmax.hsaco"
 LAUNCHES = """
@@ -31,12 +38,19 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory, launches: Path) -> tuple[Path, str]:
-    """The folder of a run of one candidate."""
+def made(tmp_path_factory: pytest.TempPathFactory, launches: Path) -> tuple[Path, str, str]:
+    """The folder of a run of one candidate, and what was printed to both streams."""
     folder = tmp_path_factory.mktemp("runs") / "softmax"
-    command = ["optimize", str(SOFTMAX), "-l", str(launches), "-n", "1", "-q", "--allow-inexact", "4", "--json"]
-    assert run([*command, "-j", "1", "--out", str(folder)]) == 0
-    return folder, (folder / "certificate.json").read_text()
+    command = ["optimize", str(SOFTMAX), "-l", str(launches), "-n", "1", "--allow-inexact", "4", "-j", "1"]
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        assert run([*command, "--out", str(folder)]) == 0
+    return folder, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def found(made: tuple[Path, str, str]) -> tuple[Path, str]:
+    """The folder of that run, and its certificate."""
+    return made[0], (made[0] / "certificate.json").read_text()
 
 
 def test_a_faster_softmax_is_called_inexact_wherever_it_is_told_of(runs, found):
@@ -47,7 +61,30 @@ def test_a_faster_softmax_is_called_inexact_wherever_it_is_told_of(runs, found):
     cert = json.loads(certificate)
     assert cert["verdict"] == "TESTED" and cert["inexact"]["largest_ratio"] == summary["inexact"]["largest_ratio"]
     assert "INEXACT: results are not K0's" in runs("show", folder, "--attempt", 1)
-    assert json.loads(runs("show", folder, "--json"))["settings"]["inexact"] == 4.0
+    shown = json.loads(runs("show", folder, "--json"))
+    assert shown["settings"]["inexact"] == 4.0
+    short = {key: summary["inexact"][key] for key in ("bound", "largest_ratio")}
+    assert [f["inexact"] for f in (shown["lineage"][0], shown["result"], shown["tried"][0])] == [short] * 3
+    text = runs("show", folder)
+    assert re.search(r"^commit 1 \(attempt 1, inexact\): TESTED INEXACT, modelled", text, re.M)
+    assert re.search(r"^result \(attempt 1\): TESTED INEXACT, modelled", text, re.M)
+    assert re.search(r"^ *1 +0 +inexact +TESTED INEXACT\b", text, re.M)
+    assert re.search(r"^verdict  TESTED INEXACT, ", runs("show", folder, "--attempt", 1), re.M)
+
+
+def test_the_summary_and_the_line_of_a_commit_say_it(made):
+    _, out, err = made
+    assert re.search(r"^attempt 1: modelled .* against K0\) INEXACT  inexact: ", err, re.M)
+    assert re.search(r"^INEXACT +results differ from K0's", out, re.M)
+
+
+def test_the_steps_of_a_search_without_it_say_nothing_of_it(capsys):
+    step = Update("commit", 1, "waits", "note", Verdict.TESTED, 1.0, 2.0, 1.0, "modelled", 1, 1, {}, 0.0)
+    with watching("mi300x", Settings(), quiet=False, json_lines=True) as tell:
+        tell(step)
+        tell(replace(step, inexact=True))
+    plain, other = map(json.loads, capsys.readouterr().out.splitlines())
+    assert "inexact" not in plain and other == {**plain, "inexact": True}
 
 
 def test_a_check_needs_the_bound_and_gives_the_same_figures(runs, fails, found, launches, tmp_path):

@@ -36,7 +36,10 @@ def watching(chip: str, settings: Settings, *, quiet: bool, json_lines: bool) ->
 
 
 def _print_json(update: Update) -> None:
-    print(json.dumps(asdict(update) | {"speedup": update.speedup}), flush=True)
+    facts = asdict(update) | {"speedup": update.speedup}
+    if not update.inexact:
+        del facts["inexact"]
+    print(json.dumps(facts), flush=True)
 
 
 def _print_event(console: Console, update: Update) -> None:
@@ -45,7 +48,7 @@ def _print_event(console: Console, update: Update) -> None:
     if update.kind == "commit":
         console.print(
             f"attempt {update.ordinal}: {time_text(update.microseconds, update.source)} "
-            f"({gain_text(update.k0_microseconds, update.best_microseconds)} against K0)  "
+            f"({gain_text(update.k0_microseconds, update.best_microseconds)} against K0){_inexact(update)}  "
             f"{update.strategy}: {update.note}",
             markup=False,
             highlight=False,
@@ -66,11 +69,15 @@ def _panel(update: Update, chip: str, settings: Settings) -> Table:
             f"{time_text(update.best_microseconds, update.source)} "
             f"({gain_text(update.k0_microseconds, update.best_microseconds)})",
         ),
-        ("now", f"{update.strategy}: {update.note}" if update.strategy else update.kind),
+        ("now", f"{update.strategy}: {update.note}{_inexact(update)}" if update.strategy else update.kind),
         ("", basis_text(update.source, chip) + "; Ctrl-C stops, the run can be resumed"),
     ):
         grid.add_row(name, text)
     return grid
+
+
+def _inexact(update: Update) -> str:
+    return " INEXACT" if update.inexact else ""
 
 
 def _of(count: int, budget: float | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from asmevo.edit import apply_all, from_json
 from asmevo.program import Program
 from asmevo.report.diff import diff
-from asmevo.report.figures import gain_text, time_text
+from asmevo.report.figures import gain_text, inexact_facts, time_text, verdict_text
 from asmevo.report.table import table
 from asmevo.store import Attempt, Store
 from asmevo.verdict import AsmEvoError, Severity, Verdict
@@ -38,6 +38,7 @@ def attempts_facts(
             "strategy": a.strategy,
             "block": a.block,
             "verdict": a.verdict.value,
+            **inexact_facts(a),
             "us": a.microseconds,
             "speedup": k0_us / a.microseconds if k0_us and a.microseconds else None,
             "commit": commits.get(a.ordinal),
@@ -62,7 +63,7 @@ def attempts_text(facts: Sequence[Mapping[str, Any]]) -> str:
             str(f["attempt"]),
             str(f["parent"]),
             f["strategy"],
-            f["verdict"],
+            verdict_text(f),
             "-" if f["speedup"] is None else f"{f['speedup']:.4f}",
             f"commit {f['commit']}" if f["commit"] else _cut(f["reason"]),
         ]
@@ -95,6 +96,7 @@ def attempt_facts(store: Store, k0: Program, ordinal: int) -> dict[str, Any]:
         "block": attempt.block,
         "note": attempt.note,
         "verdict": attempt.verdict.value,
+        **inexact_facts(attempt),
         "us": attempt.microseconds,
         "k0_us": first[0].microseconds,
         "source": attempt.source,
@@ -115,7 +117,7 @@ def attempt_text(facts: Mapping[str, Any]) -> str:
     if facts["us"] is not None:
         gain = f" ({gain_text(facts['k0_us'], facts['us'])} against K0)" if facts["k0_us"] else ""
         time = f", {time_text(facts['us'], facts['source'])}{gain}"
-    out.append(f"verdict  {facts['verdict']}{time}")
+    out.append(f"verdict  {verdict_text(facts)}{time}")
     for check in facts["checks"]:
         out.append(f"check    {check['name']}: {check['verdict']}")
         out += [f"         [{f['rule']}] {f['message']}" for f in by_weight(check)]

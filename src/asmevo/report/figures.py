@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from asmevo.search import Expense
+from asmevo.store import Attempt
 from asmevo.timing import chip
 
 
 def time_text(microseconds: float | None, source: str) -> str:
     """`modelled 12.34 us`; `-` where there is no time."""
     return "-" if microseconds is None else f"{source} {microseconds:.2f} us"
+
+
+def verdict_text(facts: Mapping[str, Any]) -> str:
+    """`TESTED`, with INEXACT behind it where results are not K0's."""
+    return f"{facts['verdict']} INEXACT" if facts.get("inexact") else facts["verdict"]
+
+
+def inexact_facts(attempt: Attempt) -> dict[str, Any]:
+    """`inexact`, with the bound and the largest ratio; nothing where results are K0's."""
+    found = attempt.inexact
+    return {} if found is None else {"inexact": {key: found[key] for key in ("bound", "largest_ratio")}}
 
 
 def basis_text(source: str, chip_name: str) -> str:

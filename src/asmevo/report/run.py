@@ -11,7 +11,7 @@ from asmevo.edit import apply_all, from_json
 from asmevo.program import Program, recover
 from asmevo.report.attempts import attempts_facts, attempts_text
 from asmevo.report.diff import diff
-from asmevo.report.figures import basis_text, cost_text, gain_text, time_text
+from asmevo.report.figures import basis_text, cost_text, gain_text, inexact_facts, time_text, verdict_text
 from asmevo.report.table import table
 from asmevo.search import Expense
 from asmevo.store import Attempt, Store
@@ -75,6 +75,7 @@ def _lineage(store: Store, k0: Program) -> list[dict[str, Any]]:
                 "strategy": attempt.strategy,
                 "note": attempt.note,
                 "verdict": attempt.verdict.value,
+                **inexact_facts(attempt),
                 "us": commit.microseconds,
                 "sha256": attempt.candidate,
                 "diff": diff(before, program),
@@ -94,6 +95,7 @@ def _result(store: Store, k0: Program) -> dict[str, Any] | None:
     return {
         "attempt": attempt.ordinal,
         "verdict": attempt.verdict.value,
+        **inexact_facts(attempt),
         "us": attempt.microseconds,
         "sha256": attempt.candidate,
         "edits": len(edits),
@@ -123,14 +125,14 @@ def run_text(facts: dict[str, Any]) -> str:
     before = k0_us
     for commit in facts["lineage"]:
         out += [
-            f"commit {commit['number']} (attempt {commit['attempt']}, {commit['strategy']}): {commit['verdict']}, "
+            f"commit {commit['number']} (attempt {commit['attempt']}, {commit['strategy']}): {verdict_text(commit)}, "
             f"{time_text(commit['us'], source)}, {gain_text(before, commit['us'])}",
             f"    {commit['note']}",
         ]
         before = commit["us"]
     if result := facts["result"]:
         out += [
-            f"result (attempt {result['attempt']}): {result['verdict']}, {time_text(result['us'], source)}, "
+            f"result (attempt {result['attempt']}): {verdict_text(result)}, {time_text(result['us'], source)}, "
             f"{gain_text(k0_us, result['us'])} against K0 with {result['edits']} edits",
             *(_share_text(share) for share in result["shares"]),
         ]

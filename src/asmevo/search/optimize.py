@@ -258,5 +258,6 @@ class _Search:
                 elapsed=self._elapsed(),
                 reason=reason,
                 cost=self._cost,
+                inexact=attempt is not None and attempt.inexact is not None,
             )
         )

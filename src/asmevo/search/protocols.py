@@ -107,6 +107,8 @@ class Update:
     """Why it stopped, or why the driver does no more."""
     cost: Expense | None = None
     """Of the driver; None without one."""
+    inexact: bool = False
+    """Whether the attempt was admitted with results that are not K0's."""
 
     @property
     def speedup(self) -> float:

@@ -71,5 +71,5 @@ def write_result(
         seconds=seconds,
         files=files,
         cost=cost,
-        inexact=next((dict(check["facts"]) for check in attempt.checks if check["facts"].get("inexact")), None),
+        inexact=attempt.inexact,
     )

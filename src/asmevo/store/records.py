@@ -77,6 +77,12 @@ class Attempt:
     seconds: float = 0.0
     """Wall time the attempt took. For reports; no decision reads it."""
 
+    @property
+    def inexact(self) -> Json | None:
+        """Bound, metric and errors where it was admitted with results that are not K0's; else None."""
+        facts: list[Json] = [check["facts"] for check in self.checks if check["facts"].get("inexact")]
+        return facts[0] if facts and self.verdict.admitted else None
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:
