@@ -99,9 +99,7 @@ class Gate:
         other_results = any(finding.rule == BYTES for finding in result.check.findings)
         if self._leeway is not None and other_results and check.verdict is not Verdict.PROVED:
             influence = self._leeway.influence
-            result = self._leeway.differential(
-                candidate.obj, candidate.program, self._kernel, baseline, self._device, proofs
-            )
+            result = self._leeway.differential(candidate.obj, candidate.program, self._kernel, baseline, self._device)
         checks.append(result.check)
         if not result.check.verdict.admitted:
             return checks

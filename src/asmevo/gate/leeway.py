@@ -1,13 +1,14 @@
 """The differential check with leeway: float results may be further from float64 than K0's, by a bound.
 
 A candidate must leave the same results under every poison and in every order of waves, as K0 does. Everything else in
-memory is compared as bytes. That the bound holds is asked three times: of the approximations as the device computes
-them, and with all of them, in K0 as well, moved down and up as far as hardware may be off (`asmevo.gate.nudge`).
+memory is compared as bytes. That the bound holds is asked five times: of the approximations as the device computes
+them, and with all of them, in K0 as well, moved as far as hardware may be off: down, up, and in turn, either way first
+(`asmevo.gate.nudge`). Where K0 or the candidate has another approximation, nothing is known of its results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,11 +20,9 @@ from asmevo.gate.baseline import Baseline, LaunchBaseline, Track
 from asmevo.gate.differential import Differential, difference, differential, place_of
 from asmevo.gate.inexact import METRIC, Error, Result, require_references, results_of
 from asmevo.gate.influence import InfluenceStage
-from asmevo.gate.nudge import NUDGES, is_approximation, is_nudged, nudged
-from asmevo.isa import MemoryRow, Pipe, effects
+from asmevo.gate.nudge import VARIANTS, nudged, unknown_errors
 from asmevo.launch import Launch
-from asmevo.program import Line, Program
-from asmevo.prove import BlockProof, tainted_lines
+from asmevo.program import Program
 from asmevo.verdict import Check, Finding, InputError, Severity, UnsupportedError, Verdict
 
 NAME = "differential"
@@ -53,17 +52,16 @@ class Leeway:
         kernel: str | None,
         baseline: Baseline,
         device: Device,
-        proofs: Sequence[BlockProof],
     ) -> Differential:
         """TESTED where the bound holds on every launch, with all errors among the facts."""
-        if unlike := tuple(_unknown_approximations(self._k0, program, proofs)):
-            return Differential(Check(NAME, Verdict.UNKNOWN, unlike), set())
+        if unknown := tuple(unknown_errors(self._k0, program)):
+            return Differential(Check(NAME, Verdict.UNKNOWN, unknown), set())
         judge = _Judge(self)
         found = differential(candidate, kernel, baseline, device, judge)
         if not found.check.verdict.admitted:
             return found
         errors = {name: {AS_IS: by_result} for name, by_result in judge.errors.items()}
-        for variant in NUDGES:
+        for variant in VARIANTS:
             if isinstance(own := self._errors_of_k0(variant, kernel, baseline, device), Finding):
                 return _refused(found, own)
             if isinstance(other := self._moved(program, variant, kernel, baseline, device), Finding):
@@ -150,7 +148,7 @@ class Leeway:
         infinities or NaN."""
         errors: _Errors = {}
         try:
-            module = device.load(nudged(program, NUDGES[variant]), kernel)
+            module = device.load(nudged(program, variant, self._k0), kernel)
         except (InputError, UnsupportedError) as error:
             return Finding("inexact.moved", f"Approximations cannot be moved {variant}: {error}", Severity.WARNING)
         for known in baseline.usable:
@@ -232,46 +230,6 @@ def _beyond(
         f"{k0.mean:.3g} and {k0.worst:.3g}."
     )
     return Finding("inexact.bound", message, facts={"launch": launch, "result": result.name, "ratio": ratio})
-
-
-def _unknown_approximations(k0: Program, program: Program, proofs: Sequence[BlockProof]) -> Iterator[Finding]:
-    """Approximations that may compute something else than in K0, and whose error on hardware nobody promises: changed
-    ones, and all that see a differing register, or what some load gave, since it may have been stored by this kernel.
-    """
-    unproved = {proof.block: proof for proof in proofs if not proof.proved}
-    recomputed = {line for proof in unproved.values() for line in proof.recomputed}
-    differing = {number: proof.differing for number, proof in unproved.items()}
-    reached: set[int] = set()
-    for position in _loads(program):
-        line = program.lines[position]
-        block = program.block_of[line.id]
-        differing[block] = differing.get(block, 0) | effects(line.instruction).writes
-        reached.update(range(position, program.blocks[block].last))
-    reached |= tainted_lines(program, differing)
-    for position, line in enumerate(program.lines):
-        block = program.block_of.get(line.id)
-        other = block in unproved and (_is_new(k0, line) or line.id in recomputed)
-        if block is not None and (other or position in reached) and is_approximation(line) and not is_nudged(line):
-            message = f"How far `{line.instruction}` is off on hardware is not known, so no launch shows its error."
-            yield Finding("inexact.approximation", message, Severity.WARNING, line.id)
-
-
-def _loads(program: Program) -> Iterator[int]:
-    """Positions of lines that may load what the kernel stored. Scalar loads do not, unless the kernel looks after the
-    cache that they go through."""
-    rows = {n: effects(x.instruction).row for n, x in enumerate(program.lines) if x.id in program.block_of}
-    scalar = any(
-        "cache" in row.tags or (isinstance(row, MemoryRow) and row.kind != "load")
-        for row in rows.values()
-        if row.pipe is Pipe.SMEM
-    )
-    for position, row in rows.items():
-        if isinstance(row, MemoryRow) and row.kind != "store" and (scalar or row.pipe is not Pipe.SMEM):
-            yield position
-
-
-def _is_new(k0: Program, line: Line) -> bool:
-    return line.id not in k0.position or k0.line(line.id).instruction != line.instruction
 
 
 def _refused(found: Differential, finding: Finding) -> Differential:

@@ -7,13 +7,15 @@ both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from types import MappingProxyType
 
 from asmevo.isa import effects, units
 from asmevo.isa.registers import unit_name
 from asmevo.program import Line, Program, rebuild
 from asmevo.program.text import make_line
+from asmevo.verdict import Finding, Severity
 
 NUDGES: Mapping[str, str] = MappingProxyType(
     {"down": "v_mul_f32_e32 {0}, 0x3f7fffff, {0}", "up": "v_fmamk_f32 {0}, {0}, 0x33800000, {0}"}
@@ -21,6 +23,11 @@ NUDGES: Mapping[str, str] = MappingProxyType(
 """What moves a register: x * (1 - 2**-24) and x + x * 2**-24, rounded once. Normal numbers become the next one toward
 zero, or away from it, where the largest becomes an infinity. Powers of two stay when they go up, as does the smallest
 one when it goes down; denormals, zeros, infinities and NaN stay."""
+VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"down": ("down",), "up": ("up",), "down and up": ("down", "up"), "up and down": ("up", "down")}
+)
+"""Which of `NUDGES` move the approximations of a program, one line after the other and from the first again. Those that
+go different ways show where the errors of two, moved alike, would cancel."""
 NUDGED: Mapping[str, int] = MappingProxyType({"v_rcp_f32": 1, "v_rsq_f32": 1, "v_sqrt_f32": 1, "v_exp_f32": 2})
 """How many times results are moved. The first three are rounded nearly correctly here and within a unit on hardware;
 `v_exp_f32` is within a unit here and there. `v_log_f32` is not one of them: 3 units here and 1 there may be 4 apart."""
@@ -37,17 +44,42 @@ def is_nudged(line: Line) -> bool:
     return line.instruction.encoding in ("e32", "e64") and effects(line.instruction).row.name in NUDGED
 
 
-def nudged(program: Program, move: str) -> bytes:
-    """The object in which all results of such opcodes are moved; `move` is one of `NUDGES`."""
+def unknown_errors(*programs: Program) -> Iterator[Finding]:
+    """Reachable approximations that are not moved, each once: how far they are off on hardware no run shows."""
+    seen: set[tuple[int, str]] = set()
+    for program in programs:
+        for line in program.lines:
+            key = line.id, line.instruction.text
+            if line.id in program.block_of and key not in seen and is_approximation(line) and not is_nudged(line):
+                seen.add(key)
+                message = f"How far `{line.instruction}` is off on hardware is not known, so no launch shows its error."
+                yield Finding("inexact.approximation", message, Severity.WARNING, line.id)
+
+
+def nudged(program: Program, variant: str, k0: Program) -> bytes:
+    """The object in which results of such opcodes are moved as one of `VARIANTS` says.
+
+    Lines of K0 are counted in its order, so each goes the way that it goes in K0; lines that are not K0's are counted
+    by themselves.
+    """
+    moves = [NUDGES[name] for name in VARIANTS[variant]]
+    known = {line.id: number for number, line in enumerate(_moved(k0))}
+    added = count()
+    way = {line.id: known[line.id] if line.id in known else next(added) for line in _moved(program)}
     lines: list[Line] = []
-    number = program.next_id
+    fresh = program.next_id
     for line in program.lines:
         lines.append(line)
-        if line.id not in program.block_of or not is_nudged(line):
+        if line.id not in way:
             continue
-        known = effects(line.instruction)
-        (unit,) = units(known.writes)
-        for text in ("s_nop 1", *[move.format(unit_name(unit))] * NUDGED[known.row.name]):
-            lines.append(make_line(number, text))
-            number += 1
+        found = effects(line.instruction)
+        (unit,) = units(found.writes)
+        move = moves[way[line.id] % len(moves)].format(unit_name(unit))
+        for text in ("s_nop 1", *[move] * NUDGED[found.row.name]):
+            lines.append(make_line(fresh, text))
+            fresh += 1
     return rebuild(program.with_lines(tuple(lines)))
+
+
+def _moved(program: Program) -> Iterator[Line]:
+    return (line for line in program.lines if line.id in program.block_of and is_nudged(line))

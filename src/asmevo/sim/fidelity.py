@@ -42,7 +42,16 @@ LEDGER: tuple[Difference, ...] = (
     ),
     Difference("v_log_f32", "series of artanh, within 3 units in the last place", "1 unit in the last place"),
     Difference("v_sin_f32, v_cos_f32", "absolute error below 2**-22", "absolute error below 2**-20 within 256 turns"),
-    Difference("v_rcp, v_rsq, v_sqrt", "correctly rounded, or rounded twice for rsq", "1 unit in the last place"),
+    Difference(
+        "v_rcp, v_rsq, v_sqrt of f32 and f16",
+        "correctly rounded, or rounded twice for rsq",
+        "1 unit in the last place",
+    ),
+    Difference(
+        "v_rcp_f64, v_rsq_f64, v_sqrt_f64",
+        "correctly rounded, or rounded twice for rsq",
+        "2**29 units in the last place: a seed for Newton steps",
+    ),
     Difference(
         "NaN",
         "a NaN that VALU arithmetic gives is 0x7fc00000 (0x7e00 in f16); MFMA passes on a NaN of its choice",
