@@ -112,3 +112,73 @@ def test_which_lines_may_be_skipped():
     lines = program_from_text(TEXT).lines
     assert may_skip(lines[1:7]) is None and is_contained(lines[1:7])
     assert may_skip(lines[7:11]) == [False, True, False, False] and is_contained(lines[7:11])
+
+
+SPACED = """
+    s_cbranch_scc1 front
+front:
+    v_readfirstlane_b32 s9, v2
+    s_nop 4
+    global_load_dword v4, v0, s[8:9]
+    s_cbranch_scc1 skipping
+skipping:
+    v_readfirstlane_b32 s5, v3
+    s_setvskip s20, 0
+    global_store_dword v0, v1, s[2:3]
+    global_store_dword v0, v1, s[2:3] offset:4
+    global_store_dword v0, v1, s[2:3] offset:8
+    global_store_dword v0, v1, s[2:3] offset:12
+    global_atomic_add v0, v1, s[4:5]
+    s_setvskip 0, 0
+    s_endpgm
+"""
+
+
+def test_what_may_be_skipped_brings_no_other_lines_closer():
+    assert check(text=SPACED).verdict is Verdict.TESTED
+    found = check(Replace(2, "s_nop 0"), text=SPACED)
+    assert found.verdict is Verdict.REFUTED and "hazard.sgpr_vmem" in rules(found)
+
+
+TWO_WAYS = """
+    global_load_dword v2, v0, s[2:3]
+    s_cbranch_scc1 other
+    s_cbranch_scc0 skip
+skip:
+    {}
+    global_atomic_add v0, v1, s[4:5]
+    global_atomic_add v0, v1, s[4:5] offset:4
+    {}
+    s_branch use
+other:
+    global_load_dword v5, v0, s[2:3] offset:4
+    s_waitcnt vmcnt(1)
+    s_nop 0
+use:
+    s_waitcnt vmcnt({})
+    v_add_f32_e32 v7, v2, v2
+    s_waitcnt vmcnt(0)
+    global_store_dword v0, v7, s[6:7]
+    global_store_dword v0, v5, s[6:7] offset:4
+    s_endpgm
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [TWO_WAYS.format("s_setvskip s20, 0", "s_setvskip 0, 0", 2), TWO_WAYS.format("s_nop 0", "s_nop 0", 3)]
+)
+def test_a_wait_that_k0_lacks_on_one_way_stays_on_the_other(text: str):
+    assert check(text=text).verdict is Verdict.TESTED
+    found = check(Reorder((9, 8)), text=text)
+    assert found.verdict is Verdict.REFUTED and "wait.unprotected" in rules(found)
+
+
+@pytest.mark.parametrize(
+    "bits", ["(HW_REG_MODE, 28, 1)", "(HW_REG_MODE, 27, 1)", "(HW_REG_MODE, 24, 8)", "(HW_REG_MODE)"]
+)
+def test_switching_by_the_mode_register_is_not_decided(bits: str):
+    text = TEXT.replace("s_setvskip s20, 0", f"s_setreg_b32 hwreg{bits}, s20")
+    found = check(Reorder((4, 3)), text=text)
+    assert found.verdict is Verdict.UNKNOWN and rules(found) == {"static.undecided"}
+    rounding = text.replace(bits, "(HW_REG_MODE, 0, 8)")
+    assert check(Reorder((4, 3)), text=rounding).verdict is Verdict.TESTED

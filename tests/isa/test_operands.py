@@ -49,7 +49,7 @@ def test_registers_that_do_not_exist_are_refused(kind: str, low: int, high: int)
 def test_integers_are_taken_modulo_2_to_32(value: int) -> None:
     for text in (str(value), hex(value)):
         found = parse_operand(text)
-        assert found == Imm(value % 2**32)
+        assert found == Imm(value % 2**32, literal=value >= 2**32 - 16)
         assert isinstance(found, Imm) and (found.signed - value) % 2**32 == 0
 
 
@@ -78,6 +78,10 @@ def test_floats_keep_their_value(value: float) -> None:
         ("0.15915494", Imm(0x3E22F983, True)),
         ("0.15915494309189532", Imm(0x3E22F983, True)),
         ("lit(0x1234)", Imm(0x1234)),
+        ("lit(0x10)", Imm(0x10, literal=True)),
+        ("0x10", Imm(0x10)),
+        ("0xfffffff0", Imm(0xFFFFFFF0, literal=True)),
+        ("0xffffffef", Imm(0xFFFFFFEF)),
         ("label_0A9F", Word("label_0A9F")),
         ("src_vccz", Word("src_vccz")),
     ],

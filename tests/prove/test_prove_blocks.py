@@ -46,6 +46,7 @@ EQUAL = {
     ),
     "waits and nops change no value": ("v_mov_b32_e32 v8, v2", "s_nop 3\n v_mov_b32_e32 v8, v2\n s_waitcnt vmcnt(0)"),
     "e32 and e64 are one opcode": ("v_add_u32_e32 v8, v1, v2", "v_add_u32_e64 v8, v1, v2"),
+    "a constant of 32 bits in other words": ("v_and_b32_e32 v8, -1, v2", "v_and_b32_e32 v8, 0xffffffff, v2"),
     "operands of a sum exchanged": ("v_add_u32_e32 v8, v1, v2", "v_add_u32_e32 v8, v2, v1"),
     "operands of a scalar product exchanged": (
         "s_mul_i32 s8, s6, s7\n v_mov_b32_e32 v8, s8",
@@ -83,6 +84,10 @@ UNEQUAL = {
     "another operand": ("v_add_u32_e32 v8, v1, v2", "v_add_u32_e32 v8, v1, v3"),
     "another opcode": ("v_add_u32_e32 v8, v1, v2", "v_sub_u32_e32 v8, v1, v2"),
     "another constant": ("v_add_u32_e32 v8, 4, v2", "v_add_u32_e32 v8, 5, v2"),
+    "a constant of 64 bits that is extended otherwise": (
+        "s_mov_b64 s[8:9], -1\n v_mov_b32_e32 v8, s9",
+        "s_mov_b64 s[8:9], 0xffffffff\n v_mov_b32_e32 v8, s9",
+    ),
     "another modifier": ("v_add_f32_e64 v8, v1, v2", "v_add_f32_e64 v8, v1, -v2"),
     "clamp": ("v_add_f32_e64 v8, v1, v2", "v_add_f32_e64 v8, v1, v2 clamp"),
     "a copy of the wrong register": ("v_mov_b32_e32 v8, v1", "v_mov_b32_e32 v8, v2"),

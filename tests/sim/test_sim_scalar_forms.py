@@ -227,3 +227,21 @@ def test_loads_to_lds_of_every_width(space: str, name: str, kind: type) -> None:
     want = data.astype(np.int32)
     want[limit // size :] = 0
     np.testing.assert_array_equal(image.words(3072, 64, np.int32), want)
+
+
+@pytest.mark.parametrize(
+    ("constant", "high"),
+    [("-1", 0xFFFFFFFF), ("0xffffffff", 0), ("-16", 0xFFFFFFFF), ("0xfffffff0", 0), ("0x80000000", 0), ("64", 0)],
+)
+def test_a_literal_of_64_bits_is_extended_with_zeros_and_an_inline_constant_with_its_sign(
+    constant: str, high: int
+) -> None:
+    code = f"s_mov_b64 s[12:13], {constant}\nv_mov_b32_e32 v40, s12\nv_mov_b32_e32 v41, s13"
+    low, found = (int(register[0]) for register in lanes(code, [np.arange(64, dtype=np.uint32)], outputs=2))
+    assert (low, found) == (int(constant, 0) % 2**32, high)
+
+
+def test_half_of_the_lanes_are_off_behind_a_literal_in_exec() -> None:
+    code = "v_mov_b32_e32 v40, 5\ns_mov_b64 exec, 0xffffffff\nv_mov_b32_e32 v40, 9\ns_mov_b64 exec, -1"
+    (found,) = lanes(code, [np.arange(64, dtype=np.uint32)], outputs=1)
+    assert found.tolist() == [9] * 32 + [5] * 32

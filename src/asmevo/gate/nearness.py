@@ -6,28 +6,41 @@ away.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from asmevo.isa import Imm, Instruction
 from asmevo.isa.wait import parse_wait
 from asmevo.program import Line, control_kind
+from asmevo.program.asynchronous import operation
 
 
 def no_nearer(old: Sequence[Line], new: Sequence[Line], producer: int, use: int) -> bool:
     """Whether a block on the way takes no less time than K0's.
 
     Each line of K0 is still there, or a line of the same opcode that takes as long; those behind the operation with the
-    id `producer`, in front of `use` and between the two are still there. Lines of the candidate that are K0's have K0's
-    ids.
+    id `producer`, in front of `use` and between the two are still there. Each wait there has the operations in front of
+    it that K0's has, since it proves one finished by how many came after it. Lines of the candidate that are K0's have
+    K0's ids.
     """
     ids = _with_stand_ins(old, new)
     if ids is None:
         return False
     before = [line.id for line in old]
+    waits = {line.id for line in old if control_kind(line.instruction) == "waitcnt"}
+    operations = {line.id for line in old if operation(line.instruction) is not None}
     return all(
-        set(_part(before, first, last)) <= set(_part(ids, first, last))
-        for first, last in ((producer, None), (None, use), (producer, use))
+        set(was) <= set(now)
+        and all(_in_front(was, w, operations) <= _in_front(now, w, operations) for w in waits & set(was))
+        for was, now in (
+            (_part(before, first, last), _part(ids, first, last))
+            for first, last in ((producer, None), (None, use), (producer, use))
+        )
     )
+
+
+def _in_front(ids: Sequence[int], wait: int, operations: Set[int]) -> Set[int]:
+    """The operations among `ids` that are issued before a wait."""
+    return operations & set(ids[: ids.index(wait)])
 
 
 def _with_stand_ins(old: Sequence[Line], new: Sequence[Line]) -> list[int] | None:

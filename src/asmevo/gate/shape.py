@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
@@ -16,6 +17,9 @@ from asmevo.verdict import Finding
 _LONGEST = 8
 """Bytes of an instruction that was not assembled yet, at most."""
 _INDEXING, _SKIPPING = "s_set_gpr_idx", "s_setvskip"
+_MODE = re.compile(r"hwreg\(\s*HW_REG_MODE\s*(?:,\s*(\d+)\s*,\s*(\d+)\s*)?\)")
+_SWITCHES = 27, 28
+"""Bits of the mode register that switch indexing and skipping on (Vega ISA, MODE: GPR_IDX_EN and VSKIP)."""
 
 
 @lru_cache(maxsize=1 << 18)
@@ -24,7 +28,16 @@ def is_mode_switch(instruction: Instruction) -> bool:
 
     Raises `UnsupportedError` for an opcode without a row.
     """
-    return effects(instruction).row.name.startswith((_INDEXING, _SKIPPING))
+    return effects(instruction).row.name.startswith((_INDEXING, _SKIPPING)) or _sets_switches(instruction)
+
+
+def _sets_switches(instruction: Instruction) -> bool:
+    """Whether it may write the bits of the mode register that do so."""
+    if not effects(instruction).row.name.startswith("s_setreg"):
+        return False
+    found = _MODE.search(instruction.text)
+    first, count = int(found[1] or 0) if found else 0, int(found[2] or 32) if found else 0
+    return any(first <= bit < first + count for bit in _SWITCHES)
 
 
 def undecided(lines: Sequence[Line]) -> Iterator[Finding]:
@@ -36,7 +49,11 @@ def undecided(lines: Sequence[Line]) -> Iterator[Finding]:
     contained = is_contained(lines)
     for line in lines:
         row = effects(line.instruction).row
-        if row.name.startswith(_INDEXING) or (row.name.startswith(_SKIPPING) and not contained):
+        if (
+            row.name.startswith(_INDEXING)
+            or _sets_switches(line.instruction)
+            or (row.name.startswith(_SKIPPING) and not contained)
+        ):
             yield _not_decided(line)
 
 

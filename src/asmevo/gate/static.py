@@ -74,7 +74,14 @@ class StaticBaseline:
     @cached_property
     def _allowed(self) -> Mapping[str, int]:
         """By rule and pair of classes, the smallest distance in K0 where that is under the spacing rule."""
-        return smallest_distances(self._hazards.hazards(self.k0))
+        executed = HazardAnalysis(self.k0.source.target, nothing_skipped=True)
+        return smallest_distances(executed.hazards(self.k0))
+
+    @cached_property
+    def _close(self) -> Mapping[tuple[str, int, int], int]:
+        """The same by rule and pair of lines, with what may be skipped taken to be: nothing follows for other lines."""
+        found = sorted(self._hazards.hazards(self.k0), key=lambda h: -h.distance)
+        return {(h.rule.key, h.producer, h.consumer): h.distance for h in found}
 
     @cached_property
     def _missing(self) -> frozenset[_Place]:
@@ -173,8 +180,10 @@ class StaticBaseline:
         return all(no_nearer(old, new, finding.facts["producer"], use) for n, old, new in changed if n in ways)
 
     def _is_new(self, hazard: Hazard) -> bool:
-        """Closer than K0 ever puts this pair of classes."""
-        return hazard.distance < self._allowed.get(hazard.rule.key, hazard.rule.states)
+        """Closer than K0 ever puts this pair of classes, and than it puts these two lines."""
+        key = hazard.rule.key
+        allowed = self._close.get((key, hazard.producer, hazard.consumer), hazard.rule.states)
+        return hazard.distance < min(allowed, self._allowed.get(key, hazard.rule.states))
 
     def _compare_blocks(self, candidate: Program, changed: Sequence[_Changed]) -> Iterator[Finding]:
         for number, old, new in changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -49,6 +49,14 @@ class Imm:
     """Printed as a float: a 64-bit or 16-bit operand takes the same *value*, not the same bits."""
     neg: bool = False
     absolute: bool = False
+    literal: bool = False
+    """A literal although its bits are those of an integer inline constant. Operands of 64 bits take inline constants
+    with their sign and extend literals with zeros (LLVM `SIInstrInfo`, test of `s_mov_b64 s[0:1], 0xffffffff`)."""
+
+    @property
+    def is_inline_integer(self) -> bool:
+        """Whether it is one of the integers -16 to 64 that need no literal."""
+        return not self.is_float and not self.literal and -16 <= self.signed <= 64
 
     @property
     def signed(self) -> int:
@@ -101,9 +109,8 @@ def parse_operand(text: str) -> Operand:
     if m := _RANGE.match(body):
         low, high = int(m[2]), int(m[3])
         return _register(text, m[1], low, high - low + 1, neg, absolute, sext)
-    if body.startswith("lit(") and body.endswith(")"):
-        body = body[4:-1]
-    return _immediate(body, neg, absolute) or Word(text)
+    forced = body.startswith("lit(") and body.endswith(")")
+    return _immediate(body[4:-1] if forced else body, neg, absolute, forced) or Word(text)
 
 
 def _register(text: str, kind: str, first: int, count: int, neg: bool, absolute: bool, sext: bool) -> Reg:
@@ -113,11 +120,15 @@ def _register(text: str, kind: str, first: int, count: int, neg: bool, absolute:
     return Reg(_BASE[kind] + first, count, neg, absolute, sext)
 
 
-def _immediate(body: str, neg: bool, absolute: bool) -> Imm | None:
+def _immediate(body: str, neg: bool, absolute: bool, literal: bool) -> Imm | None:
     try:
-        return Imm(int(body, 0) & 0xFFFFFFFF, False, neg, absolute)
+        value = int(body, 0)
     except ValueError:
         pass
+    else:
+        plain = Imm(value & 0xFFFFFFFF, False, neg, absolute)
+        looks_inline = plain.is_inline_integer and (literal or value > 0x7FFFFFFF)
+        return replace(plain, literal=True) if looks_inline else plain
     if body.startswith("0.15915494"):
         return Imm(_INV_2PI, True, neg, absolute)
     if not re.fullmatch(r"-?\d+\.\d*(e[-+]?\d+)?", body):

@@ -45,7 +45,7 @@ def _sets_all(instruction: Instruction) -> bool:
     if instruction.base != "s_mov_b64" or not _is_exec(instruction.operands[0]):
         return False
     value = instruction.operands[1]
-    return isinstance(value, Imm) and value.bits == 0xFFFFFFFF and not value.is_float
+    return isinstance(value, Imm) and value.is_inline_integer and value.signed == -1
 
 
 def full_at_entry(program: Program) -> tuple[bool, ...]:

@@ -105,10 +105,14 @@ class _Active:
 
 
 class HazardAnalysis:
-    """Finds hazards of programs for one target; blocks it has seen before cost nothing."""
+    """Finds hazards of programs for one target; blocks it has seen before cost nothing.
 
-    def __init__(self, target: str) -> None:
+    Instructions that may be skipped are taken to take no time, or, with `nothing_skipped`, as long as others.
+    """
+
+    def __init__(self, target: str, *, nothing_skipped: bool = False) -> None:
         self.target = target
+        self._nothing_skipped = nothing_skipped
         self._memo: BlockMemo[tuple[tuple[Hazard, ...], _State]] = BlockMemo()
 
     def hazards(self, program: Program) -> list[Hazard]:
@@ -140,7 +144,7 @@ class HazardAnalysis:
         for line_id, instruction, since, registers in sorted(state, key=lambda entry: entry[0]):
             expires = _horizon(instruction, target) - since
             active.append(_Active(line_id, instruction, roles(instruction), -since, expires, registers))
-        skipped = may_skip(lines) or [False] * len(lines)
+        skipped = (None if self._nothing_skipped else may_skip(lines)) or [False] * len(lines)
         for line, may_be_skipped in zip(lines, skipped, strict=True):
             instruction = line.instruction
             current = roles(instruction)

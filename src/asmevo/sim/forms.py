@@ -40,9 +40,9 @@ def immediate_bits(imm: Imm, kind: str) -> int:
     if bits >= 64:
         if imm.is_float:
             return struct.unpack("<Q", struct.pack("<d", _float_value(imm)))[0]
-        if kind == "f64" and not -16 <= imm.signed <= 64:
+        if kind == "f64" and not imm.is_inline_integer:
             return imm.bits << 32  # a literal is the high half of the double
-        return imm.signed % (1 << bits) if -16 <= imm.signed < 0 or kind == "i64" else imm.bits
+        return imm.signed % (1 << bits) if imm.is_inline_integer or kind == "i64" else imm.bits
     return half_bits(imm) if imm.is_float else imm.bits & ((1 << bits) - 1)
 
 
