@@ -92,3 +92,28 @@ def test_bad_files_and_bad_chips_are_one_sentence(given, fails, tmp_path):
     assert "cannot be read" in fails(4, *arguments(given, two), "--chip", tmp_path / "none.toml")
     assert "There is no chip 'mi999x'" in fails(2, *arguments(given, two), "--chip", "mi999x")
     assert "--measured" in fails(2, "calibrate", given / "k0.co", "-l", given / "l")
+
+
+def test_a_single_cold_dispatch_is_said(given, runs, tmp_path):
+    head, *rows = (given / "t_kernel_trace.csv").read_text().splitlines(keepends=True)
+    one, out = tmp_path / "one.csv", tmp_path / "lab.toml"
+    one.write_text("".join([head, *rows[:24:8]]))
+    text = runs(*arguments(given, one), "--chip", "mi308x", "-o", out)
+    assert "cold: g4, g5, g6; the first dispatch is the only one" in text and "clock_ghz: 1.5 GHz" in text
+    assert "# Only a cold first dispatch was measured of g4, g5, g6" in out.read_text()
+    facts = json.loads(runs(*arguments(given, one), "--chip", "mi308x", "--json"))
+    assert [one["measured"]["cold"] for one in facts["launches"]] == [True] * 3
+    one.write_text("".join([head, *rows]))
+    text = runs(*arguments(given, one), "--chip", "mi308x", "-o", out)
+    assert "cold:" not in text and "cold" not in out.read_text()
+
+
+def test_foreign_names_are_printed_readable_and_cut(given, runs, tmp_path):
+    head, *rows = (given / "t_kernel_trace.csv").read_text().splitlines(keepends=True)
+    other = tmp_path / "other.csv"
+    other.write_text("".join([head, rows[0].replace("k0.kd", "n\x1b[31m\u202e\n" + "N" * 5000)]))
+    counts = tmp_path / "c.csv"
+    counts.write_text((given / "c.csv").read_text().replace("TCC_HIT_sum", "T\x9b31m" + "T" * 5000))
+    text = runs(*arguments(given, other, counts), code=3)
+    assert "n?[31m??NNN" in text and "T?31mTTT" in text and "\x1b" not in text and "\x9b" not in text
+    assert max(map(len, text.splitlines())) < 200

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from asmevo.cli.main import run
+from asmevo.cli.workers import Executor, cluster
 from asmevo.codeobject import CodeObject
 
 LAUNCH = Path(__file__).resolve().parents[2] / "examples" / "fp8_gemm" / "launches" / "tile.toml"
@@ -135,6 +136,18 @@ def test_a_damaged_run(fails, tmp_path):
 @pytest.mark.parametrize("budget", [("-n", "-1"), ("-t", "-1"), ("-n", "many")])
 def test_budgets_that_make_no_sense(fails, tmp_path, fp8_gemm_path, budget):
     fails(2, "optimize", fp8_gemm_path, "-l", LAUNCH, *budget, "--out", tmp_path / "new")
+
+
+def test_an_address_that_nothing_uses_is_refused(fails, monkeypatch, tmp_path, finished, fp8_gemm_path):
+    k0, out = ("optimize", fp8_gemm_path, "-l", LAUNCH, "-n", "1", "--out", tmp_path / "new"), tmp_path / "fork"
+    for words in (k0, ("resume", finished), ("fork", finished, "--at", "1", "--out", out)):
+        assert "add --executor ray" in fails(2, *words, "--ray-address", "host:6379")
+    for address in (f"{'a' * 64}:1", "h\nh:1", "\x1b[31mh:1", "h\xfc:1"):
+        words = *k0, "--executor", "ray", "--ray-address", address
+        assert "is no address of a Ray cluster" in fails(2, *words)
+    monkeypatch.setenv("RAY_ADDRESS", "h h:1")
+    assert cluster(Executor.PROCESSES, None) is None
+    assert "'h h:1' is no address" in fails(2, *k0, "--executor", "ray")
 
 
 def test_an_interrupted_run_resumes(runs, tmp_path, fp8_gemm_path):

@@ -341,13 +341,28 @@ def test_times_of_asmevo_itself(busy, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "measured", [None, {}, {"microseconds": 0.0, "samples": 3}, {"microseconds": -1, "samples": 3}]
+    "measured",
+    [
+        None,
+        {},
+        {"microseconds": 0.0, "samples": 3},
+        {"microseconds": -1, "samples": 3},
+        {"microseconds": True, "samples": 3},
+        {"microseconds": 10**400, "samples": 3},
+        {"microseconds": "1_0", "samples": 3},
+        {"microseconds": 1.0, "samples": True},
+        {"microseconds": 1.0, "samples": 2.5},
+    ],
 )
 def test_own_times_that_are_none(tmp_path, measured):
     (tmp_path / "p.json").write_text(json.dumps({"launches": [{"launch": "a", "measured": measured}]}))
     with pytest.raises(InputError, match=r"p\.json has (no measured times|the time)"):
         own_times(tmp_path / "p.json")
     (tmp_path / "q.json").write_text("[1]")
+    again = {"launch": "a", "measured": {"microseconds": 1.0, "samples": 3}}
+    (tmp_path / "p.json").write_text(json.dumps({"launches": [again, again]}))
+    with pytest.raises(InputError, match=r"p\.json times a launch twice"):
+        own_times(tmp_path / "p.json")
     assert own_times(tmp_path / "q.json") is None and own_times(tmp_path / "none") is None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from asmevo.codeobject import CodeObject
 from asmevo.device.conformance import ADD_ONE, launch_of
-from asmevo.device.counters import beside, of_kernel, read_counters, render_beside
+from asmevo.device.counters import KernelCounters, Pair, beside, of_kernel, read_counters, read_rows, render_beside
 from asmevo.device.simulated import SimDevice
 from asmevo.program import recover
 from asmevo.verdict import InputError
@@ -92,7 +92,7 @@ def test_a_kernel_that_was_not_seen(tmp_path):
         (HEAD.encode(), "has no counter of any kernel"),
         ((HEAD + '1,1,"Agent 1",2,7,7,512,5,"k0",64,0,0,8,0,16,"SQ_WAVES",many,1,2\n').encode(), "damaged in line 2"),
         ((HEAD + '1,1,"Agent 1",2,7\n').encode(), "damaged in line 2"),
-        ((HEAD + '1,1,"A",2,7,7,512,5,"k0",64,0,0,8,0,16,"SQ_WAVES",nan,1,2\n').encode(), "which is no count"),
+        ((HEAD + '1,1,"A",2,7,7,512,5,"k0",64,0,0,8,0,16,"SQ_WAVES",nan,1,2\n').encode(), "damaged in line 2"),
         (b"{}", "KeyError"),
         (b'{"rocprofiler-sdk-tool": 5}', "is no counter file"),
         (b'{"rocprofiler-sdk-tool": [{"counters": [{}]}]}', "is no counter file"),
@@ -108,6 +108,47 @@ def test_bad_files_are_named(tmp_path, content, words):
     with pytest.raises(InputError, match=words) as caught:
         read_counters(tmp_path / "counters")
     assert str(tmp_path) in str(caught.value) and str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("write", [as_csv, as_database, as_json])
+@pytest.mark.parametrize("value", [1e308, 1e300, 2.0**65, -1.0])
+def test_values_that_no_counter_holds_are_refused_with_their_row(tmp_path, write, value):
+    rows = [(n, "k0", "GRBM_GUI_ACTIVE", value, 1000, 11_000) for n in (1, 2)]
+    with pytest.raises(InputError, match=r"of GRBM_GUI_ACTIVE in dispatch 1 of k0(\.kd)?, which is no count"):
+        read_counters(write(tmp_path / "x", rows))
+    with pytest.raises(InputError, match="which is no count"):
+        read_rows(tmp_path / "x")
+
+
+@pytest.mark.parametrize("value", ["1_0", "\u0663", "0x10", "inf", " 1", ""])
+def test_a_number_of_a_file_is_plain(tmp_path, value):
+    good = '1,1,"A",2,7,7,512,5,"k0",64,0,0,8,0,16,"SQ_WAVES",4.5e1,10,25\n'
+    path = tmp_path / "x"
+    path.write_text(HEAD + good)
+    assert [(row.value, row.nanoseconds) for row in read_rows(path)] == [(45.0, 15)]
+    for before, after in ((",4.5e1,", f",{value},"), (",10,", f",{value or 'x'},"), ("512", value or "x")):
+        path.write_text(HEAD + good.replace(before, after), encoding="utf-8")
+        with pytest.raises(InputError, match="damaged in line 2"):
+            read_rows(path)
+
+
+@pytest.mark.parametrize("time", [True, 1.5, -1, 1 << 64, "1_0", "\u0663"])
+def test_a_time_in_json_is_a_whole_number(tmp_path, time):
+    path = as_json(tmp_path / "x", READINGS[:1])
+    path.write_text(path.read_text().replace("11000", json.dumps(time)))
+    with pytest.raises(InputError, match="is no counter file"):
+        read_counters(path)
+
+
+def test_names_are_printed_readable_and_cut(tmp_path):
+    name = "A" * 5000 + "\x1b[31m"
+    path = as_csv(tmp_path / "x", [(1, f"k\x1b[2J{name}", "SQ_WAVES", 1.0, 1, 2)])
+    with pytest.raises(InputError, match=r"it has k\?\[2JA+\.\.\.\.$") as caught:
+        of_kernel(read_counters(path), "k0", "x")
+    assert len(str(caught.value)) < 200
+    found = KernelCounters("k\x1bernel", 1, {}, None)
+    text = render_beside(found, (Pair(name, "", 1.0, None),))
+    assert "\x1b" not in text and max(map(len, text.splitlines())) < 140
 
 
 def test_a_database_of_something_else_and_a_file_that_is_not_there(tmp_path):

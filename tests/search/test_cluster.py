@@ -248,10 +248,17 @@ def test_without_ray_there_is_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
         Ray(fakes, LOCAL, 1, 8)
 
 
-@pytest.mark.parametrize("address", ["", "head", "head:", ":6379", "head:port"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "", "head", "head:", ":6379", "head:port", "h:65536", "h:\u0666", "h:1_0", "h\n:1", "h :1", "h\x00:1", "\x1b:1",
+        f"{'a' * 64}:1", f"{'a.' * 2000}b{'b' * 70}:1", "a..b:1", "h\xfc:1", "\u2028:1",
+    ],
+)  # fmt: skip
 def test_what_is_no_address(address: str) -> None:
-    with pytest.raises(UsageError, match="no address of a Ray cluster"):
+    with pytest.raises(UsageError, match="no address of a Ray cluster") as caught:
         Ray(fakes, address, 1, 8)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 250
 
 
 def test_nobody_there() -> None:

@@ -19,7 +19,7 @@ from asmevo.cli.parameters import (
     Seconds,
 )
 from asmevo.cli.resume import resume
-from asmevo.cli.workers import Executor, ExecutorName, RayAddress, Workers
+from asmevo.cli.workers import Executor, ExecutorName, RayAddress, Workers, cluster
 from asmevo.search import fork as make
 
 
@@ -44,6 +44,7 @@ def fork(
     The other run is left as it is. With the seed of the run and its strategies it goes the same way again; give another
     seed to try another way.
     """
+    cluster(executor, ray_address)  # nothing is made for a wrong one
     folder = out or run.with_name(f"{run.name}-{at}")
     make(run, at, folder, seed)
     return resume(

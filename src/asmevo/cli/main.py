@@ -14,7 +14,7 @@ from typer.exceptions import TyperException
 from asmevo.cli.app import app_for
 from asmevo.cli.output import INTERRUPTED
 from asmevo.store import disk
-from asmevo.verdict import AsmEvoError, EnvironmentError_, UsageError
+from asmevo.verdict import AsmEvoError, EnvironmentError_, UsageError, readable
 
 
 def main() -> NoReturn:
@@ -65,7 +65,7 @@ def _sentence(error: OSError) -> str:
 
 
 def _fail(sentence: str, code: int) -> int:
-    print(f"asmevo: {sentence}", file=sys.stderr)
+    print(f"asmevo: {readable(sentence)}", file=sys.stderr)
     return code
 
 

@@ -70,6 +70,7 @@ def optimize(
     and are timed on a GPU as well, one at a time; a gain then counts when fresh samples confirm it.
     With `--allow-inexact` results may differ from K0's, within a bound on the error that launches with recipes tell.
     """
+    nodes = cluster(executor, ray_address)
     folder = out or Path("runs") / k0.stem
     settings = Settings(seed=seed).with_budgets(budget, seconds).allowing(allow_inexact).with_strategies(strategy)
     models = models_wanted(llm, model, base_url, driver, replay, max_cost)
@@ -84,7 +85,7 @@ def optimize(
         summary = start(
             folder, obj.data, launches, place,
             chip=chip, settings=settings, progress=progress, driver=models, workers=workers,
-            cluster=cluster(executor, ray_address),
+            cluster=nodes,
         )  # fmt: skip
         tell_models(models)
     return emit_summary(summary, json or json_lines)

@@ -11,6 +11,7 @@ from typing import Any, cast
 from asmevo.report import summary_text
 from asmevo.search import RunSummary
 from asmevo.store import write_atomic
+from asmevo.verdict import readable
 
 INTERRUPTED = 130
 """Exit code of a search stopped with Ctrl-C."""
@@ -18,7 +19,7 @@ INTERRUPTED = 130
 
 def emit(value: Mapping[str, Any], text: Callable[[], str], as_json: bool) -> None:
     """Print the JSON object on one line, or the text."""
-    print(json.dumps(_plain(value), ensure_ascii=False) if as_json else text().rstrip("\n"))
+    print(json.dumps(_plain(value), ensure_ascii=False) if as_json else readable(text()).rstrip("\n"))
 
 
 def emit_summary(summary: RunSummary, as_json: bool) -> int:

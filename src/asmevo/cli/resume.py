@@ -45,6 +45,7 @@ def resume(
     The budgets are those of the run unless new ones are given; they count the candidates, seconds and money that the
     run has used already. A run that was measured goes on with `--device hip` on the same kind of chip only.
     """
+    nodes = cluster(executor, ray_address)
     chip, settings = run_settings(run, budget, seconds)
     models = Models.of_run(run, max_cost)
     require_models(models, max_cost)
@@ -56,7 +57,7 @@ def resume(
     ):
         summary = go_on(
             run, place, settings,
-            progress=progress, driver=models, workers=workers, cluster=cluster(executor, ray_address),
+            progress=progress, driver=models, workers=workers, cluster=nodes,
         )  # fmt: skip
         tell_models(models)
     return emit_summary(summary, json or json_lines)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Annotated
 
 from typer import Option
 
 from asmevo.search import LOCAL
+from asmevo.verdict import UsageError
 
 Workers = Annotated[
     int | None, Option("--workers", "-j", help="Processes that examine candidates; all cores without it.", min=1)
@@ -26,13 +28,18 @@ RayAddress = Annotated[
     str | None,
     Option(
         "--ray-address",
-        envvar="RAY_ADDRESS",
-        help="host:port of the cluster's head, or auto for the cluster of this machine; a local one without it.",
+        help="host:port of the cluster's head, or auto for the cluster of this machine; without it what the "
+        "environment names as RAY_ADDRESS, or a local one.",
         show_default=False,
     ),
 ]
 
 
 def cluster(executor: Executor, address: str | None) -> str | None:
-    """Address of the Ray cluster to use; None for none."""
-    return (address or LOCAL) if executor is Executor.RAY else None
+    """Address of the Ray cluster to use; None for none. Raises `UsageError` for an address that nothing would use; one
+    in the environment may be for other programs."""
+    if executor is Executor.RAY:
+        return address or os.environ.get("RAY_ADDRESS") or LOCAL
+    if address is not None:
+        raise UsageError("--ray-address is of no use here; add --executor ray, or leave it out.")
+    return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from asmevo.device.calibration import Calibration, ClockFit, Compared, LeftOver, Move, Told
 from asmevo.report.table import figure, table
+from asmevo.verdict import shown
 
 _LISTED = 12
 """Kinds of dispatches without a launch that are named."""
@@ -24,11 +25,13 @@ def chip_remark(found: Calibration) -> str:
         "that of the clocks of the launches."
         for fit in told
     ]
+    if cold := _cold(found):
+        words.append(f"Only a cold first dispatch was measured of {', '.join(cold)}, so a clock may be too low.")
     return "\n".join(["Clocks by `asmevo calibrate`; what is not named here is as in the table of the base.", *words])
 
 
 def _lines(found: Calibration, file: str | None) -> Iterator[str]:
-    where = f" on {found.agent}" if found.agent else ""
+    where = f" on {shown(found.agent)}" if found.agent else ""
     yield f"modelled for {found.chip.name}, measured{where}"
     if found.launches:
         yield table(
@@ -37,6 +40,11 @@ def _lines(found: Calibration, file: str | None) -> Iterator[str]:
         )
     if uneven := [one.launch for one in found.launches if one.measured and one.measured.uneven]:
         yield f"uneven: {', '.join(uneven)}; files do not say arguments, so other launches of these sizes may be there"
+    if cold := _cold(found):
+        yield (
+            f"cold: {', '.join(cold)}; the first dispatch is the only one and is longer than the next would be, so a "
+            "clock from it is too low; dispatch each launch several times"
+        )
     for fit in found.clocks:
         yield from _clock(fit)
     for one in found.launches:
@@ -53,13 +61,20 @@ def _lines(found: Calibration, file: str | None) -> Iterator[str]:
             yield f"\ncounters of {one.launch}; what the model has no figure for is -"
             yield table(
                 ["counter", "counted", "modelled", "counted/modelled", "unit"],
-                [[p.name, f"{p.counted:.6g}", figure(p.modelled, 6), figure(p.ratio, 3), p.unit] for p in one.counters],
+                [
+                    [shown(p.name), f"{p.counted:.6g}", figure(p.modelled, 6), figure(p.ratio, 3), p.unit]
+                    for p in one.counters
+                ],
             )
     yield from _left(found.left)
     if found.missing:
         yield f"\nlaunches without a dispatch: {', '.join(found.missing)}"
     if file is not None:
         yield f"\nwritten: {file}, for --chip"
+
+
+def _cold(found: Calibration) -> list[str]:
+    return [shown(one.launch) for one in found.launches if one.measured and one.measured.cold]
 
 
 def _row(one: Compared) -> list[str]:
@@ -117,6 +132,6 @@ def _left(left: Sequence[LeftOver]) -> Iterator[str]:
     yield f"\ndispatches that stand for no launch: {sum(one.dispatches for one in left)}"
     for one in left[:_LISTED]:
         grid, block = ("x".join(map(str, sizes)) or "?" for sizes in (one.grid, one.block))
-        yield f"  {one.dispatches} of {one.kernel}, {grid} work-items in workgroups of {block}: {one.reason}"
+        yield f"  {one.dispatches} of {shown(one.kernel)}, {grid} work-items in workgroups of {block}: {one.reason}"
     if len(left) > _LISTED:
         yield f"  and {len(left) - _LISTED} other kinds; --json names all"

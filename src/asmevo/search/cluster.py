@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import socket
 import threading
 import time
@@ -19,7 +20,7 @@ from asmevo.gate import tools
 from asmevo.search.draft import Drafter
 from asmevo.search.executor import SECONDS, TURN, Pool
 from asmevo.search.worker import Desk, MakeStation
-from asmevo.verdict import AsmEvoError, EnvironmentError_, UsageError
+from asmevo.verdict import AsmEvoError, EnvironmentError_, UsageError, shown
 
 LOCAL = "local"
 """Address of a cluster of this machine alone, which is started and ended with the executor."""
@@ -33,6 +34,8 @@ _STORE = 100 << 20
 """Bytes of shared memory of a local cluster; what does not fit goes to disk."""
 _CONNECT = 10.0
 """Seconds for the head of a cluster to be reached."""
+_HOST = re.compile(r"[!-~]+")
+_PORT = re.compile(r"[0-9]{1,5}")
 
 
 class Ray(Pool):
@@ -239,13 +242,18 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
 
 def _reach(address: str) -> None:
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise UsageError(f"{address!r} is no address of a Ray cluster; give host:port of its head, `auto` or `local`.")
+    no_address = UsageError(
+        f"{shown(address)!r} is no address of a Ray cluster; give host:port of its head, `auto` or `local`."
+    )
+    if not _HOST.fullmatch(host) or not _PORT.fullmatch(port) or int(port) >= 1 << 16:
+        raise no_address
     try:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT).close()
-    except (OSError, OverflowError) as error:
+    except UnicodeError as error:  # a part of the name is empty or too long
+        raise no_address from error
+    except OSError as error:
         raise EnvironmentError_(
-            f"There is no Ray cluster at {address} ({error}); start its head with `ray start --head`."
+            f"There is no Ray cluster at {shown(address)} ({error}); start its head with `ray start --head`."
         ) from error
 
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from asmevo.timing.chips import GIVEN, Chip, Parameter
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, number, shown
 
 FACTOR: Final = 16.0
 """A value further than this from the table's is taken for a mistake of its unit."""
@@ -53,19 +53,19 @@ def override(chip: Chip, name: str, value: object, where: str, low: object = Non
         names = ", ".join(sorted(set(chip.parameters) - FIXED))
         raise InputError(f"The parameter {name!r} in {where} cannot be set; use {names}.")
     usual = getattr(chip, name)
-    for number in (value, low, high):
-        if number is None and number is not value:
+    for given in (value, low, high):
+        if given is None and given is not value:
             continue
         whole = isinstance(usual, int)
-        if isinstance(number, bool) or not isinstance(number, int if whole else int | float):
+        if isinstance(given, bool) or not isinstance(given, int if whole else int | float):
             raise InputError(
-                f"The parameter {name} in {where} must be a {'whole ' * whole}number, not {number!r}; its unit is "
+                f"The parameter {name} in {where} must be a {'whole ' * whole}number, not {_said(given)}; its unit is "
                 f"{chip.parameters[name].unit}."
             )
-        if not usual / FACTOR <= number <= usual * FACTOR:
+        if not usual / FACTOR <= given <= usual * FACTOR:
             raise InputError(
-                f"The parameter {name} in {where} is {number:g} and {table_of(chip)} has {usual:g}; give a number in "
-                f"{chip.parameters[name].unit} that is at most {FACTOR:g} times apart."
+                f"The parameter {name} in {where} is {_said(given)} and {table_of(chip)} has {usual:g}; give a number "
+                f"in {chip.parameters[name].unit} that is at most {FACTOR:g} times apart."
             )
     found, ends = float(cast("float", value)), (low is None, high is None)
     if ends[0] != ends[1]:
@@ -109,7 +109,7 @@ def chip_of_file(path: Path, table: Callable[[str], Chip]) -> Chip:
         raise InputError(
             f"{path} cannot be read ({(error.strerror or str(error)).lower()}); check the path."
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of the syntax, of UTF-8, of a number with thousands of digits
         raise InputError(f"{path} is not TOML ({error}); write it as docs/calibrate.md shows.") from error
     base = data.pop("base", None)
     if not isinstance(base, str) or "[" in base:
@@ -149,10 +149,17 @@ def _written(row: Parameter) -> str:
 
 def _number(text: str, where: str) -> int | float:
     try:
-        number = float(text)
+        found = number(text)
     except ValueError as error:
-        raise InputError(f"{text!r} in {where} is no number; write it as 1.7.") from error
-    return int(number) if isfinite(number) and number.is_integer() else number
+        raise InputError(f"{shown(text)!r} in {where} is no number; write it as 1.7.") from error
+    return int(found) if isfinite(found) and found.is_integer() else found
+
+
+def _said(value: object) -> str:
+    """A value for a sentence, however long it is."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{number(value):g}"
+    return shown(repr(value)) if isinstance(value, str | bool) else f"a {type(value).__name__}"
 
 
 def _kept(chip: Chip, name: str, value: float) -> int | float:

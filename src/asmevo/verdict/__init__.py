@@ -9,6 +9,7 @@ from asmevo.verdict.errors import (
     names_text,
 )
 from asmevo.verdict.evidence import Check, Finding, Severity
+from asmevo.verdict.text import number, readable, shown, whole
 from asmevo.verdict.verdict import Verdict, weakest
 
 __all__ = [
@@ -22,5 +23,9 @@ __all__ = [
     "UsageError",
     "Verdict",
     "names_text",
+    "number",
+    "readable",
+    "shown",
     "weakest",
+    "whole",
 ]

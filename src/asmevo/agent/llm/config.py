@@ -198,7 +198,7 @@ def load_config(path: Path) -> LlmConfig:
         raise InputError(
             f"{path} cannot be read ({(error.strerror or str(error)).lower()}); check the path."
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of the syntax, of UTF-8, of a number with thousands of digits
         raise InputError(f"{path} is not TOML ({error}); correct it.") from error
     return LlmConfig.from_json(value, str(path))
 

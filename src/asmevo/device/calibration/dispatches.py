@@ -10,7 +10,7 @@ from typing import Any
 
 from asmevo.device.counters import Reading, written_names
 from asmevo.launch import Launch
-from asmevo.verdict import UsageError
+from asmevo.verdict import UsageError, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,9 @@ def join(dispatches: Sequence[Dispatch], launches: Sequence[tuple[Launch, str]],
     """
     agents = sorted({d.row.agent for d in dispatches})
     if agent is not None and agent not in agents:
-        raise UsageError(f"There is no dispatch on {agent!r}; the files have {', '.join(map(repr, agents))}.")
+        raise UsageError(
+            f"There is no dispatch on {agent!r}; the files have {', '.join(repr(shown(name)) for name in agents)}."
+        )
     written = {d.row.kernel for d in dispatches}
     names = {symbol: written_names(symbol, written) for symbol in {symbol for _, symbol in launches}}
     found: dict[str, list[Dispatch]] = {}
@@ -91,7 +93,7 @@ def join(dispatches: Sequence[Dispatch], launches: Sequence[tuple[Launch, str]],
         row = one.row
         why, which = _launch_of(row, launches, names)
         if which and agent not in (None, row.agent):
-            why, which = f"it ran on {row.agent or 'a GPU that is not named'}", None
+            why, which = f"it ran on {shown(row.agent) or 'a GPU that is not named'}", None
         if which and one.microseconds is None and not one.counted:
             why, which = "it has no time: its end is not after its begin", None
         if which:
@@ -100,7 +102,9 @@ def join(dispatches: Sequence[Dispatch], launches: Sequence[tuple[Launch, str]],
             left[row.kernel, row.grid, row.block, why] += 1
     used = sorted({d.row.agent for each in found.values() for d in each if d.row.agent})
     if len(used) > 1:
-        raise UsageError(f"The launches ran on {' and '.join(used)}, and one clock is of one GPU; choose by --agent.")
+        raise UsageError(
+            f"The launches ran on {' and '.join(map(shown, used))}, and one clock is of one GPU; choose by --agent."
+        )
     rest = tuple(LeftOver(*key, dispatches=count) for key, count in sorted(left.items()))
     return Joined({name: tuple(each) for name, each in found.items()}, rest, used[0] if used else "")
 
@@ -115,7 +119,7 @@ def _launch_of(
     unclear = next((symbol for symbol in symbols if len(names[symbol]) > 1), None)
     if unclear or len(symbols) > 1:
         several = names[unclear] if unclear else symbols
-        return f"the name does not tell which of {', '.join(several)} it is", None
+        return f"the name does not tell which of {', '.join(map(shown, several))} it is", None
     if not row.grid or not row.block:
         return "the file does not say its sizes", None
     fitting = [launch.name for launch, symbol in launches if symbol == symbols[0] and _fits(launch, row)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from asmevo.device.calibration.dispatches import Dispatch
 from asmevo.device.measure import interval
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, number, shown, whole
 
 PARTS: Final = 64
 """The interval is taken over the medians of this many equal parts at most, in order of time."""
@@ -35,6 +35,8 @@ class Measured:
     warm_up: int
     """Dispatches before them that were left out."""
     quartiles: tuple[float, float] | None = None
+    cold: bool = False
+    """The one dispatch is its first, which finds pages, code and clock cold and is longer."""
 
     @property
     def uneven(self) -> bool:
@@ -59,7 +61,7 @@ def measured_of(dispatches: Sequence[Dispatch]) -> Measured | None:
     middle = float(np.median(kept))
     lower, upper = (float(q) for q in np.quantile(kept, (0.25, 0.75)))
     parts = [float(np.median(part)) for part in np.array_split(kept, min(PARTS, len(kept)))]
-    found = Measured(middle, None, None, len(kept), len(times) - len(kept), (lower, upper))
+    found = Measured(middle, None, None, len(kept), len(times) - len(kept), (lower, upper), len(times) == 1)
     low, high = interval(np.log(np.array(parts) / middle), LEVEL)
     if found.uneven or not (isfinite(low) and isfinite(high)):
         return found
@@ -79,15 +81,17 @@ def own_times(path: Path) -> dict[str, Measured] | None:
         return None
     try:
         launches = cast("list[Mapping[str, Any]]", data["launches"])
-        found = {str(one["launch"]): one["measured"] for one in launches}
-        times = {
-            name: Measured(float(m["microseconds"]), None, None, int(m["samples"]), 0) for name, m in found.items()
-        }
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        each = [(str(one["launch"]), one["measured"]) for one in launches]
+        times = {name: Measured(number(m["microseconds"]), None, None, whole(m["samples"]), 0) for name, m in each}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"{path} has no measured times; give what `asmevo profile --device hip --json` prints."
         ) from error
+    if len(times) < len(each):
+        raise InputError(f"{path} times a launch twice; measure it again with each launch given once.")
     for name, time in times.items():
         if not 0 < time.microseconds < float("inf") or time.samples < 1:
-            raise InputError(f"{path} has the time {time.microseconds} us of {name}, which is none; measure it again.")
+            raise InputError(
+                f"{path} has the time {time.microseconds} us of {shown(name)}, which is none; measure it again."
+            )
     return times

@@ -11,6 +11,7 @@ from asmevo.isa import Pipe, row_of
 from asmevo.launch import Launch
 from asmevo.program import Program
 from asmevo.timing import Profile
+from asmevo.verdict import shown
 
 WAVE = 64
 
@@ -132,10 +133,10 @@ def _pairs(found: KernelCounters, model: _Model) -> Iterator[Pair]:
 
 def render_beside(found: KernelCounters, pairs: tuple[Pair, ...]) -> str:
     """A table for a person."""
-    head = f"counters of {found.dispatches} dispatches of {found.kernel}"
+    head = f"counters of {found.dispatches} dispatches of {shown(found.kernel)}"
     lines = [head, f"{'counter':<26}{'counted':>16}{'modelled':>16}{'ratio':>8}  unit"]
     for pair in pairs:
         modelled = "-" if pair.modelled is None else f"{pair.modelled:.6g}"
         ratio = "-" if pair.ratio is None else f"{pair.ratio:.2f}"
-        lines.append(f"{pair.name:<26}{pair.counted:>16.6g}{modelled:>16}{ratio:>8}  {pair.unit}".rstrip())
+        lines.append(f"{shown(pair.name):<26}{pair.counted:>16.6g}{modelled:>16}{ratio:>8}  {pair.unit}".rstrip())
     return "\n".join(lines) + "\n"

@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from asmevo.device.counters.records import read_database, read_json
-from asmevo.device.counters.values import KernelCounters, Reading, by_kernel
-from asmevo.verdict import InputError
+from asmevo.device.counters.values import KernelCounters, Reading, by_kernel, require_counts, unsigned
+from asmevo.verdict import InputError, number
 
 _SQLITE = b"SQLite format 3\0"
 _COUNTERS = ("Dispatch_Id", "Kernel_Name", "Counter_Name", "Counter_Value")
@@ -29,18 +29,16 @@ _TIMES = (
     "Kernel_Name", "Start_Timestamp", "End_Timestamp", "Workgroup_Size_X", "Workgroup_Size_Y", "Workgroup_Size_Z",
     "Grid_Size_X", "Grid_Size_Y", "Grid_Size_Z",
 )  # fmt: skip
-LARGEST = 1 << 64
-"""Timestamps and sizes of the profiler have 64 bits."""
 
 
 def read_counters(path: Path) -> dict[str, KernelCounters]:
     """The counters in a file, by kernel. Raises `InputError` for what is none of the three formats, or is damaged."""
-    return by_kernel(_rows(path, counters=True), str(path))
+    return by_kernel(require_counts(_rows(path, counters=True), str(path)), str(path))
 
 
 def read_rows(path: Path) -> tuple[Reading, ...]:
     """All rows of a file: kernel traces and counters. Raises what `read_counters` raises."""
-    return tuple(_rows(path, counters=False))
+    return tuple(require_counts(_rows(path, counters=False), str(path)))
 
 
 def _rows(path: Path, *, counters: bool) -> Iterator[Reading]:
@@ -74,12 +72,12 @@ def _csv(text: str, where: str, counters: bool) -> Iterator[Reading]:
         wanted = _COUNTERS if counts else _TIMES
         if missing := [name for name in wanted if name.lower() not in names]:
             raise InputError(_none_of(where, f"the column {missing[0]} is missing"))
-        for number, raw in enumerate(rows, start=2):
+        for line, raw in enumerate(rows, start=2):
             row = {name.lower(): value for name, value in raw.items() if name is not None}
             try:
-                yield _counted(row) if counts else _timed(row, number - 1)
+                yield _counted(row) if counts else _timed(row, line - 1)
             except (KeyError, TypeError, ValueError) as error:
-                raise InputError(f"{where} is damaged in line {number}; collect it again.") from error
+                raise InputError(f"{where} is damaged in line {line}; collect it again.") from error
     except csv.Error as error:
         raise InputError(_none_of(where, str(error))) from error
 
@@ -88,12 +86,12 @@ def _counted(row: Mapping[str, str]) -> Reading:
     begin, end = row.get("start_timestamp"), row.get("end_timestamp")
     both = bool(begin and end)
     return Reading(
-        dispatch=_whole(row["dispatch_id"]),
+        dispatch=unsigned(row["dispatch_id"]),
         kernel=_text(row["kernel_name"]),
         counter=_text(row["counter_name"]),
-        value=float(row["counter_value"]),
-        begin=_whole(begin or "") if both else None,
-        end=_whole(end or "") if both else None,
+        value=number(row["counter_value"]),
+        begin=unsigned(begin or "") if both else None,
+        end=unsigned(end or "") if both else None,
         agent=_agent(row),
         process=row.get("guid") or row.get("process_id") or "",
         grid=_sizes(row, "grid_size"),
@@ -103,34 +101,27 @@ def _counted(row: Mapping[str, str]) -> Reading:
 
 def _timed(row: Mapping[str, str], number: int) -> Reading:
     return Reading(
-        dispatch=_whole(row["dispatch_id"]) if "dispatch_id" in row else number,
+        dispatch=unsigned(row["dispatch_id"]) if "dispatch_id" in row else number,
         kernel=_text(row["kernel_name"]),
-        begin=_whole(row["start_timestamp"]),
-        end=_whole(row["end_timestamp"]),
+        begin=unsigned(row["start_timestamp"]),
+        end=unsigned(row["end_timestamp"]),
         agent=_agent(row),
         process=row.get("guid") or "",
-        grid=tuple(_whole(row[f"grid_size_{axis}"]) for axis in "xyz"),
-        block=tuple(_whole(row[f"workgroup_size_{axis}"]) for axis in "xyz"),
+        grid=tuple(unsigned(row[f"grid_size_{axis}"]) for axis in "xyz"),
+        block=tuple(unsigned(row[f"workgroup_size_{axis}"]) for axis in "xyz"),
     )
 
 
 def _agent(row: Mapping[str, str]) -> str:
     name = row.get("agent_id") or ""
-    return f"Agent {name}" if name.isdigit() else name
+    return f"Agent {name}" if name.isascii() and name.isdigit() else name
 
 
 def _sizes(row: Mapping[str, str], name: str) -> tuple[int, ...]:
-    return (_whole(row[name]),) if row.get(name) else ()
+    return (unsigned(row[name]),) if row.get(name) else ()
 
 
 def _text(value: str) -> str:
     if not value:
         raise ValueError(value)
-    return value
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < LARGEST:
-        raise ValueError(text)
     return value

@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-from asmevo.device.counters.values import Reading
-from asmevo.verdict import InputError
+from asmevo.device.counters.values import Reading, unsigned
+from asmevo.verdict import InputError, number
 
 _VIEWS = ("counters_collection", "kernels")
 
@@ -37,22 +37,22 @@ def read_database(path: Path) -> Iterator[Reading]:
 def _of_view(row: Mapping[str, Any], view: str) -> Reading:
     index = row.get("agent_log_index")
     common: dict[str, Any] = {
-        "dispatch": int(row["dispatch_id"]),
-        "begin": None if row["start"] is None else int(row["start"]),
-        "end": None if row["end"] is None else int(row["end"]),
+        "dispatch": unsigned(row["dispatch_id"]),
+        "begin": None if row["start"] is None else unsigned(row["start"]),
+        "end": None if row["end"] is None else unsigned(row["end"]),
         "agent": "" if index is None else f"Agent {index}",
         "process": str(row.get("guid") or row.get("pid") or ""),
     }
     if view == "kernels":
-        grid, block = (tuple(int(row[f"{what}_{axis}"]) for axis in "xyz") for what in ("grid", "workgroup"))
+        grid, block = (tuple(unsigned(row[f"{what}_{axis}"]) for axis in "xyz") for what in ("grid", "workgroup"))
         return Reading(kernel=str(row["name"]), grid=grid, block=block, **common)
     grid, block = (
-        () if row.get(name) is None else (int(row[name]),) for name in ("grid_size", "workgroup_size")
+        () if row.get(name) is None else (unsigned(row[name]),) for name in ("grid_size", "workgroup_size")
     )  # a product, as in the CSV
     return Reading(
         kernel=str(row["kernel_name"]),
         counter=str(row["counter_name"]),
-        value=float(row["value"]),
+        value=number(row["value"]),
         grid=grid,
         block=block,
         **common,
@@ -63,8 +63,8 @@ def read_json(text: str, where: str, none_of: Callable[[str, str], str]) -> Iter
     """Dispatches and counters of all processes. Raises `InputError`, with words from `none_of`, for another file."""
     try:
         tools: list[Any] = json.loads(text)["rocprofiler-sdk-tool"]
-        for number, tool in enumerate(tools):
-            yield from _process(cast("Mapping[str, Any]", tool), str(number))
+        for process, tool in enumerate(tools):
+            yield from _process(cast("Mapping[str, Any]", tool), str(process))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(none_of(where, f"{type(error).__name__}: {error}")) from error
 
@@ -78,7 +78,7 @@ def _process(tool: Mapping[str, Any], process: str) -> Iterator[Reading]:
         data: Mapping[str, Any] = record["dispatch_data"]
         for value in cast("list[Mapping[str, Any]]", record["records"]):
             name = counters[value["counter_id"]["handle"]]
-            yield _dispatch(data, kernels, agents, process, str(name), float(value["value"]))
+            yield _dispatch(data, kernels, agents, process, str(name), number(value["value"]))
     for record in _records(tool, "buffer_records", "kernel_dispatch"):
         yield _dispatch(record, kernels, agents, process)
 
@@ -99,16 +99,16 @@ def _dispatch(
     begin, end = data.get("start_timestamp"), data.get("end_timestamp")
     handle = info.get("agent_id", {}).get("handle")
     grid, block = (
-        tuple(int(info[name][axis]) for axis in "xyz") if name in info else ()
+        tuple(unsigned(info[name][axis]) for axis in "xyz") if name in info else ()
         for name in ("grid_size", "workgroup_size")
     )
     return Reading(
-        dispatch=int(info["dispatch_id"]),
+        dispatch=unsigned(info["dispatch_id"]),
         kernel=str(kernels[info["kernel_id"]]),
         counter=counter,
         value=value,
-        begin=int(begin) if begin and end else None,
-        end=int(end) if begin and end else None,
+        begin=unsigned(begin) if begin and end else None,
+        end=unsigned(end) if begin and end else None,
         agent="" if handle is None else f"Agent {agents.get(handle, handle)}",
         process=process,
         grid=grid,

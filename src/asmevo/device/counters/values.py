@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Final
 
-from asmevo.verdict import InputError
+from asmevo.verdict import InputError, shown, whole
+
+LARGEST: Final = 1 << 64
+"""Timestamps, sizes and counters of the profiler have 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +62,35 @@ class KernelCounters:
         }
 
 
+def unsigned(value: object) -> int:
+    """A number or text of a file as a whole number of 64 bits. Raises `ValueError`."""
+    found = whole(value)
+    if not 0 <= found < LARGEST:
+        raise ValueError("a number does not fit into 64 bits")
+    return found
+
+
+def require_counts(rows: Iterable[Reading], where: str) -> Iterator[Reading]:
+    """The rows. Raises `InputError` at one with a value that no counter can hold."""
+    for row in rows:
+        if row.counter and not 0 <= row.value < LARGEST:
+            raise InputError(
+                f"{where} has the value {row.value:g} of {shown(row.counter)} in dispatch {row.dispatch} of "
+                f"{shown(row.kernel)}, which is no count; collect it again."
+            )
+        yield row
+
+
 def by_kernel(readings: Iterable[Reading], where: str) -> dict[str, KernelCounters]:
     """Counters by kernel name. Values of one counter and dispatch add up: they are of parts of the device.
 
-    Rows without a counter are left out. Raises `InputError` when no others are there, or one is no finite number.
+    Rows without a counter are left out. Raises `InputError` when no others are there.
     """
     values: dict[str, dict[str, dict[tuple[str, int], float]]] = {}
     times: dict[str, dict[tuple[str, int], int]] = {}
     for one in readings:
         if not one.counter:
             continue
-        if not isfinite(one.value) or one.value < 0:
-            raise InputError(
-                f"{where} has the value {one.value} of {one.counter}, which is no count; collect it again."
-            )
         dispatch = one.process, one.dispatch
         of_counter = values.setdefault(one.kernel, {}).setdefault(one.counter, {})
         of_counter[dispatch] = of_counter.get(dispatch, 0.0) + one.value
@@ -100,8 +117,12 @@ def of_kernel(found: Mapping[str, KernelCounters], name: str, where: str) -> Ker
     if len(written) == 1:
         return found[written[0]]
     if written:
-        raise InputError(f"The kernel {name} may be each of {', '.join(written)} in {where}; profile it alone.")
-    raise InputError(f"{where} has no dispatch of the kernel {name}; it has {', '.join(sorted(found)[:8])}.")
+        raise InputError(
+            f"The kernel {name} may be each of {', '.join(map(shown, written))} in {where}; profile it alone."
+        )
+    raise InputError(
+        f"{where} has no dispatch of the kernel {name}; it has {', '.join(map(shown, sorted(found)[:8]))}."
+    )
 
 
 def written_names(symbol: str, names: Iterable[str]) -> list[str]:
