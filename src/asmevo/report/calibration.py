@@ -42,8 +42,8 @@ def _lines(found: Calibration, file: str | None) -> Iterator[str]:
         yield f"uneven: {', '.join(uneven)}; files do not say arguments, so other launches of these sizes may be there"
     if cold := _cold(found):
         yield (
-            f"cold: {', '.join(cold)}; the first dispatch is the only one and is longer than the next would be, so a "
-            "clock from it is too low; dispatch each launch several times"
+            f"cold: {', '.join(cold)}; the first dispatch is the only one and may take longer than the next, so a "
+            "clock from it may be too low; dispatch each launch several times"
         )
     for fit in found.clocks:
         yield from _clock(fit)
