@@ -67,6 +67,7 @@ def test_any_clock_survives_its_name(value, apart):
         ('base = "mi300x"\nclock_ghz = "1.7"', "must be a number, not '1.7'; its unit is GHz"),
         ('base = "mi300x"\nclock_ghz = true', "must be a number, not True"),
         ('base = "mi300x"\nxcds = 4.5', "must be a whole number, not 4.5"),
+        ('base = "mi300x"\nxcds = 2.0', "must be a whole number, not 2.0;"),
         ('base = "mi300x"\nclock_ghz = 1700', "is 1700 and mi300x has 2.1; give a number in GHz"),
         ('base = "mi300x"\nclock_ghz = 0', "is 0 and"),
         ('base = "mi300x"\nclock_ghz = -1.0', "is -1 and"),

@@ -58,8 +58,9 @@ def override(chip: Chip, name: str, value: object, where: str, low: object = Non
             continue
         whole = isinstance(usual, int)
         if isinstance(given, bool) or not isinstance(given, int if whole else int | float):
+            words = repr(given) if isinstance(given, float) else _said(given)
             raise InputError(
-                f"The parameter {name} in {where} must be a {'whole ' * whole}number, not {_said(given)}; its unit is "
+                f"The parameter {name} in {where} must be a {'whole ' * whole}number, not {words}; its unit is "
                 f"{chip.parameters[name].unit}."
             )
         if not usual / FACTOR <= given <= usual * FACTOR:
