@@ -130,4 +130,10 @@ def test_checks_name_the_line_once_and_shorten_long_lists():
 
 def test_clocks_of_matrix_types_are_told_where_they_differ():
     assert "at 2.1 GHz (clock assumed" in basis_text("modelled", "mi300x")
-    assert "at 2.1 GHz, 1.6 for 8-bit matrices (clock assumed" in basis_text("modelled", "mi300x[clock_ghz_8=1.6]")
+    assert ", 1.6 for 8-bit matrices (given by the user)" in basis_text("modelled", "mi300x[clock_ghz_8=1.6]")
+
+
+def test_each_clock_is_told_with_what_is_known_of_it() -> None:
+    text = basis_text("modelled", "mi308x[clock_ghz_8=1.42(1.38..1.47)]")
+    assert "at 1.59 GHz (clock assumed, not measured; 1.13 to 1.85 GHz are plausible under load)" in text
+    assert "1.42 for 8-bit matrices (given by the user; 1.38 to 1.47 GHz are plausible)" in text

@@ -146,7 +146,7 @@ def test_an_address_that_nothing_uses_is_refused(fails, monkeypatch, tmp_path, f
         words = *k0, "--executor", "ray", "--ray-address", address
         assert "is no address of a Ray cluster" in fails(2, *words)
     monkeypatch.setenv("RAY_ADDRESS", "h h:1")
-    assert cluster(Executor.PROCESSES, None) is None
+    assert cluster(Executor.PROCESSES, None, "sim") is None
     assert "'h h:1' is no address" in fails(2, *k0, "--executor", "ray")
 
 

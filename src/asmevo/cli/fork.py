@@ -44,7 +44,7 @@ def fork(
     The other run is left as it is. With the seed of the run and its strategies it goes the same way again; give another
     seed to try another way.
     """
-    cluster(executor, ray_address)  # nothing is made for a wrong one
+    cluster(executor, ray_address, device)  # nothing is made for a wrong one
     folder = out or run.with_name(f"{run.name}-{at}")
     make(run, at, folder, seed)
     return resume(

@@ -70,7 +70,7 @@ def optimize(
     and are timed on a GPU as well, one at a time; a gain then counts when fresh samples confirm it.
     With `--allow-inexact` results may differ from K0's, within a bound on the error that launches with recipes tell.
     """
-    nodes = cluster(executor, ray_address)
+    nodes = cluster(executor, ray_address, device)
     folder = out or Path("runs") / k0.stem
     settings = Settings(seed=seed).with_budgets(budget, seconds).allowing(allow_inexact).with_strategies(strategy)
     models = models_wanted(llm, model, base_url, driver, replay, max_cost)

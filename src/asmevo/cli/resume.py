@@ -45,7 +45,7 @@ def resume(
     The budgets are those of the run unless new ones are given; they count the candidates, seconds and money that the
     run has used already. A run that was measured goes on with `--device hip` on the same kind of chip only.
     """
-    nodes = cluster(executor, ray_address)
+    nodes = cluster(executor, ray_address, device)
     chip, settings = run_settings(run, budget, seconds)
     models = Models.of_run(run, max_cost)
     require_models(models, max_cost)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
+from asmevo.cli.parameters import DEVICE
 from asmevo.search import LOCAL
 from asmevo.verdict import UsageError
 
@@ -35,10 +36,12 @@ RayAddress = Annotated[
 ]
 
 
-def cluster(executor: Executor, address: str | None) -> str | None:
-    """Address of the Ray cluster to use; None for none. Raises `UsageError` for an address that nothing would use; one
-    in the environment may be for other programs."""
+def cluster(executor: Executor, address: str | None, device: str) -> str | None:
+    """Address of the Ray cluster to use; None for none. Raises `UsageError` for an address that nothing would use, and
+    for a GPU with a cluster; an address in the environment may be for other programs."""
     if executor is Executor.RAY:
+        if device != DEVICE:
+            raise UsageError("A GPU is timed by one process at a time, and a cluster does not help; leave it out.")
         return address or os.environ.get("RAY_ADDRESS") or LOCAL
     if address is not None:
         raise UsageError("--ray-address is of no use here; add --executor ray, or leave it out.")

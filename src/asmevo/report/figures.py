@@ -31,9 +31,12 @@ def basis_text(source: str, chip_name: str) -> str:
     if source != "modelled":
         return f"times are {source} on {chip_name}"
     model = chip(chip_name)
-    others = [(bits, model.at(bits).clock_ghz) for bits in (8, 16)]
-    words = "".join(f", {ghz:g} for {bits}-bit matrices" for bits, ghz in others if ghz != model.clock_ghz)
-    return f"times are modelled for {model.name} at {model.clock_ghz:g} GHz{words} (clock {model.clock_status})"
+    known = (model.clock_ghz, model.clock_status)
+    others = [(bits, clocked.clock_ghz, clocked.clock_status) for bits in (8, 16) for clocked in [model.at(bits)]]
+    words = "".join(
+        f", {ghz:g} for {bits}-bit matrices ({status})" for bits, ghz, status in others if (ghz, status) != known
+    )
+    return f"times are modelled for {model.name} at {model.clock_ghz:g} GHz (clock {model.clock_status}){words}"
 
 
 def gain_text(before: float, after: float) -> str:

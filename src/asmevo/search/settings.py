@@ -59,7 +59,11 @@ class Settings:
         _require(len(self.strategies) > 0, "strategies", self.strategies, "at least one name")
         _require(self.inexact is None or self.inexact >= 1, "inexact", self.inexact, "at least 1")
         needless = self.inexact is None and set(self.strategies) & set(INEXACT)
-        _require(not needless, "strategies", self.strategies, "exact ones where inexact results are not allowed")
+        if needless:
+            names = ", ".join(sorted(needless))
+            raise UsageError(
+                f"The strategy {names} gives other results than K0; allow them with --allow-inexact BOUND."
+            )
 
     def to_json(self) -> dict[str, Any]:
         lists = {"strategies": list(self.strategies), "reseeded": self.reseeded and list(self.reseeded)}
