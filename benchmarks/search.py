@@ -16,7 +16,8 @@ timed and compared under the ensemble) on the example, per CPU-second; `two_core
 second with two workers over those with one, null on a machine on which two spinning threads do not scale by 1.9;
 `kill_resume_same`: whether a run that was killed `--kills` times at random moments has the lineage of an undisturbed
 one; `no_ops_admitted` and `no_op_commits`: how many of `--no-ops` edits without effect the gate admitted, and how many
-of those became commits. What was not asked for is null. Exit code 1 when one did, or a lineage differed.
+of those became commits. What was not asked for is null. Exit code 1 when one did, none was admitted, or a lineage
+differed.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(report(rows, result))
     if options.json:
         print_json(result)
-    return 1 if commits or same is False else 0
+    return 1 if commits or admitted == 0 or same is False else 0
 
 
 def once(path: Path, wanted: Mapping[str, Any], make: Callable[[], Any]) -> Any:

@@ -8,6 +8,7 @@ import pytest
 
 from asmevo.search import Settings
 from asmevo.search.bandit import Arm, Bandit
+from asmevo.search.mix import MIXES
 from asmevo.search.randomness import stream
 from asmevo.strategies import STRATEGIES
 from asmevo.verdict import UsageError
@@ -74,3 +75,7 @@ def test_strategies_are_chosen_by_name() -> None:
         Settings().with_strategies(["frobnicate"])
     with pytest.raises(UsageError, match="inexact"):
         Settings().with_strategies(["inexact"])
+
+
+def test_islands_prefer_strategies_that_there_are() -> None:
+    assert {name for mix in MIXES for name in mix.weights} <= set(STRATEGIES)

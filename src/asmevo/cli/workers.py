@@ -9,7 +9,7 @@ from typing import Annotated
 from typer import Option
 
 from asmevo.cli.parameters import DEVICE
-from asmevo.search import LOCAL
+from asmevo.search import GPU_ALONE, LOCAL
 from asmevo.verdict import UsageError
 
 Workers = Annotated[
@@ -41,7 +41,7 @@ def cluster(executor: Executor, address: str | None, device: str) -> str | None:
     for a GPU with a cluster; an address in the environment may be for other programs."""
     if executor is Executor.RAY:
         if device != DEVICE:
-            raise UsageError("A GPU is timed by one process at a time, and a cluster does not help; leave it out.")
+            raise UsageError(GPU_ALONE)  # before a device is opened
         return address or os.environ.get("RAY_ADDRESS") or LOCAL
     if address is not None:
         raise UsageError("--ray-address is of no use here; add --executor ray, or leave it out.")

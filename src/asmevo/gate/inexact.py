@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +135,7 @@ def results_of(known: LaunchBaseline) -> tuple[Result, ...] | Finding:
             return _unknown(known, f"K0 does not compute what the recipe says ({agreement})")
         exact = expected.values.reshape(-1)[written]
         bare = Result(expected.buffer, offset, fmt, written, exact, exact)
-        found.append(Result(expected.buffer, offset, fmt, written, exact, bare.values(wholes[0])))
+        found.append(replace(bare, k0=bare.values(wholes[0])))
     for other in known.all_tracks:
         for snapshot in other.after:
             whole = snapshot.materialise(other.template)

@@ -26,7 +26,7 @@ from asmevo.program.fences import FenceAnalysis, same_flow
 from asmevo.program.hazards import Hazard, HazardAnalysis, smallest_distances
 from asmevo.program.liveness import Liveness, liveness
 from asmevo.program.memory import Barriers
-from asmevo.program.paths import block_path
+from asmevo.program.paths import block_path, reachable
 from asmevo.program.skipping import may_skip
 from asmevo.program.waits import WaitAnalysis, Waits
 from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
@@ -62,14 +62,8 @@ class StaticBaseline:
     @cached_property
     def _behind_skipping(self) -> Set[int]:
         """Blocks that may run after one in which vector instructions may be skipped, that one included."""
-        found = {b.number for b in self.k0.blocks if may_skip(self.k0.lines[b.first : b.last]) is not None}
-        work = list(found)
-        while work:
-            for successor in self.k0.blocks[work.pop()].successors:
-                if successor not in found:
-                    found.add(successor)
-                    work.append(successor)
-        return found
+        blocks = self.k0.blocks
+        return reachable(self.k0, [b.number for b in blocks if may_skip(self.k0.lines[b.first : b.last]) is not None])
 
     @cached_property
     def _allowed(self) -> Mapping[str, int]:

@@ -28,12 +28,20 @@ class TargetLimits:
     """VGPRs and AGPRs of a wave together; also the registers of a SIMD for each lane slot."""
     register_granule: int = 8
     sgprs_granted: int = 112
-    """Scalar registers of a wave with the specials, rounded up to the granule of 16."""
+    """Scalar registers of a wave with the specials, rounded up to the granule."""
+    sgprs: int = 800
+    """Scalar registers of a SIMD."""
+    sgpr_granule: int = 16
     scratch: int = 131056
     """Private memory of a work-item: 13 bits of 1 KiB for a wave of 64 (`GCNSubtarget.h`, getMaxWaveScratchSize)."""
     waves_per_simd: int = 8
     simds: int = 4
     wave_size: int = 64
+
+    @property
+    def sgprs_without_cost(self) -> int:
+        """Scalar registers, specials included, that every wave can have with as many waves as there may be."""
+        return self.sgprs // self.waves_per_simd // self.sgpr_granule * self.sgpr_granule
 
     def waves_by_registers(self, count: int) -> int:
         """Waves a SIMD can hold when each is granted `count` vector registers, AGPRs included; 0 if none fits.

@@ -54,6 +54,11 @@ class Imm:
     with their sign and extend literals with zeros (LLVM `SIInstrInfo`, test of `s_mov_b64 s[0:1], 0xffffffff`)."""
 
     @property
+    def needs_literal(self) -> bool:
+        """Whether an operand of 32 bits needs a literal for it: it is no inline constant, however it is printed."""
+        return self.bits not in INLINE_FLOATS and not -16 <= self.signed <= 64
+
+    @property
     def is_inline_integer(self) -> bool:
         """Whether it is one of the integers -16 to 64 that need no literal."""
         return not self.is_float and not self.literal and -16 <= self.signed <= 64
@@ -80,7 +85,11 @@ Operand: TypeAlias = Reg | Imm | Off | Word
 _ONE = re.compile(r"([sva])(\d{1,9})$|(ttmp)(\d{1,9})$")
 _RANGE = re.compile(r"([sva]|ttmp)\[(\d{1,9}):(\d{1,9})\]$")
 _BASE = {"s": 0, "v": VGPR_BASE, "a": AGPR_BASE, "ttmp": 108}
-_INV_2PI = 0x3E22F983
+INV_2PI = 0x3E22F983
+INLINE_FLOATS = frozenset((
+    0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000, INV_2PI,
+))  # fmt: skip
+"""f32 bits of the inline constants: +-0.5, +-1, +-2, +-4 and 1/(2 pi)."""
 
 
 @lru_cache(maxsize=65536)
@@ -130,7 +139,7 @@ def _immediate(body: str, neg: bool, absolute: bool, literal: bool) -> Imm | Non
         looks_inline = plain.is_inline_integer and (literal or value > 0x7FFFFFFF)
         return replace(plain, literal=True) if looks_inline else plain
     if body.startswith("0.15915494"):
-        return Imm(_INV_2PI, True, neg, absolute)
+        return Imm(INV_2PI, True, neg, absolute)
     if not re.fullmatch(r"-?\d+\.\d*(e[-+]?\d+)?", body):
         return None
     try:

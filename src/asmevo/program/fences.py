@@ -232,7 +232,21 @@ class FenceAnalysis:
                 if _join(states[s], out) and not queued[s]:
                     queued[s] = True
                     work.append(s)
-        return sorted(set[_Violation]().union(*found, _uneven(content, states))), states
+        return sorted(set[_Violation]().union(*found, self._uneven(states))), states
+
+    @cached_property
+    def _skipping(self) -> list[tuple[int, int]]:
+        """Blocks in which instructions may be skipped, which are the same in every candidate, and a line in each."""
+        found = ((number, lines, may_skip(lines)) for number, lines in enumerate(self._lines))
+        return [(number, lines[skipped.index(True)].id) for number, lines, skipped in found if skipped and any(skipped)]
+
+    def _uneven(self, states: list[dict[_Key, set[_Pair]]]) -> Iterator[_Violation]:
+        """Operations that are further behind in the candidate than in K0 where a block begins in which instructions may
+        be skipped: a wait there may then count fewer behind them than both queues say."""
+        for number, at in self._skipping:
+            for (line, queue, _, _), pairs in states[number].items():
+                if any(owed or not _is_ahead(queue, candidate, k0) for candidate, k0, owed in pairs):
+                    yield at, line
 
     def _block(self, number: int, lines: tuple[Line, ...], state: _State) -> tuple[frozenset[_Violation], _State]:
         return self._memo.get(lines, (number, state), lambda: self._compare(number, lines, state))
@@ -270,18 +284,6 @@ class FenceAnalysis:
                 found.update((f, line) for f in late)
             out.setdefault((line, started.queue, started.kind, 0), set()).add((end, end0, owed))
         return frozenset(found), _frozen(out)
-
-
-def _uneven(content: list[tuple[Line, ...]], states: list[dict[_Key, set[_Pair]]]) -> Iterator[_Violation]:
-    """Operations that are further behind in the candidate than in K0 where a block begins in which instructions may be
-    skipped: a wait there may then count fewer behind them than both queues say."""
-    for lines, state in zip(content, states, strict=True):
-        skipped = may_skip(lines)
-        if skipped is None:
-            continue
-        for (line, queue, _, _), pairs in state.items():
-            if any(owed or not _is_ahead(queue, candidate, k0) for candidate, k0, owed in pairs):
-                yield lines[skipped.index(True)].id if True in skipped else lines[0].id, line
 
 
 def _is_ahead(queue: Queue, candidate: _Status, k0: _Status) -> bool:

@@ -1,16 +1,28 @@
-"""Shortest ways through the control flow, for messages."""
+"""Ways through the control flow."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from asmevo.program.program import Program
+
+
+def reachable(program: Program, start: Iterable[int]) -> set[int]:
+    """Numbers of the blocks that may run from some blocks on, these included."""
+    seen, work = set[int](), list(start)
+    while work:
+        number = work.pop()
+        if number not in seen:
+            seen.add(number)
+            work += program.blocks[number].successors
+    return seen
 
 
 def block_path(program: Program, first: int, second: int) -> list[int]:
     """Block numbers on a shortest way from the line with id `first` to the line with id `second`, both ends included.
 
-    Empty when there is no way. Lines of one block, in order, give that block alone.
+    For messages. Empty when there is no way. Lines of one block, in order, give that block alone.
     """
     start, goal = program.block_of[first], program.block_of[second]
     if start == goal and program.position[first] < program.position[second]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asmevo.isa import MemoryRow, Space, effects
 from asmevo.program import Line, Program, control_kind
+from asmevo.program.paths import reachable
 
 
 def publishes(program: Program) -> bool:
@@ -20,19 +21,9 @@ def publishes(program: Program) -> bool:
         stored = next((i for i, line in enumerate(lines) if _stores(line)), None)
         if stored is None:
             continue
-        if _has_barrier(lines[stored:]) or any(with_barrier[n] for n in _reachable(program, block.successors)):
+        if _has_barrier(lines[stored:]) or any(with_barrier[n] for n in reachable(program, block.successors)):
             return True
     return False
-
-
-def _reachable(program: Program, start: tuple[int, ...]) -> set[int]:
-    seen, work = set[int](), list(start)
-    while work:
-        number = work.pop()
-        if number not in seen:
-            seen.add(number)
-            work += program.blocks[number].successors
-    return seen
 
 
 def _has_barrier(lines: tuple[Line, ...]) -> bool:

@@ -233,8 +233,8 @@ def _key(
             used = range(operand.first, operand.first + operand.count)
             source.append((operand.neg, operand.absolute, operand.sext))
         elif isinstance(operand, Imm) and not (operand.neg or operand.absolute or operand.is_float):
-            extended = operand.literal and "64" in slot.type
-            source += [(False, False, extended), state.numbers.of("constant", operand.bits)]
+            kind = "literal" if operand.literal and "64" in slot.type else "constant"  # extended in another way
+            source += [(False, False, False), state.numbers.of(kind, operand.bits)]
         else:
             source.append(operand)
         for unit in used:

@@ -2,7 +2,7 @@
 
 from asmevo.search.bound import anchor, bind_to_chip
 from asmevo.search.building import Built, build
-from asmevo.search.cluster import LOCAL
+from asmevo.search.cluster import GPU_ALONE, LOCAL
 from asmevo.search.expense import Expense
 from asmevo.search.fork import fork
 from asmevo.search.gating import gate_of
@@ -33,6 +33,7 @@ from asmevo.search.workbench import Workbench
 
 __all__ = [
     "CERTIFICATE",
+    "GPU_ALONE",
     "HANDOVER",
     "LOCAL",
     "OBJECT",

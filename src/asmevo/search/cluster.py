@@ -26,6 +26,7 @@ LOCAL = "local"
 """Address of a cluster of this machine alone, which is started and ended with the executor."""
 AUTO = "auto"
 """Address of the cluster that this machine is a node of."""
+GPU_ALONE = "A GPU is timed by one process at a time, and a cluster does not help; leave it out."
 PATIENCE = 300.0
 """Seconds without any actor, as when no node has a free core, after which a search ends; it can be resumed."""
 STARTS = 3

@@ -18,7 +18,7 @@ from asmevo.edit import from_json
 from asmevo.gate import Gate, canonical, tools
 from asmevo.launch import Launch, data_folders, laden, portable
 from asmevo.search.bound import anchor, bind_to_chip
-from asmevo.search.cluster import Ray, require_cluster
+from asmevo.search.cluster import GPU_ALONE, Ray, require_cluster
 from asmevo.search.draft import Drafter
 from asmevo.search.executor import Executor, Processes
 from asmevo.search.gating import gate_of
@@ -166,7 +166,7 @@ def _search(
 ) -> RunSummary:
     if cluster is not None:
         if device.source == "measured":
-            raise UsageError("A GPU is timed by one process at a time, and a cluster does not help; leave it out.")
+            raise UsageError(GPU_ALONE)
         require_cluster(cluster)
     bind_to_chip(store, device)
     kernel = kernel_of(launches)

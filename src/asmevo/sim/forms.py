@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from asmevo.isa import Imm, Instruction
+from asmevo.isa.operands import INV_2PI
 from asmevo.isa.row import TYPE_UNITS
 from asmevo.sim.registers import GROUP
 from asmevo.verdict import UnsupportedError
@@ -52,7 +53,7 @@ def half_bits(imm: Imm) -> int:
 
 
 def _float_value(imm: Imm) -> float:
-    if imm.bits == 0x3E22F983:
+    if imm.bits == INV_2PI:
         return 0.15915494309189532  # 1 / (2 pi) in the precision of the operand
     return struct.unpack("<f", struct.pack("<I", imm.bits))[0]
 

@@ -12,11 +12,6 @@ from asmevo.isa import Imm, Instruction, LaneRow, Reg, ScalarRow, effects, rows,
 from asmevo.isa.exact import Bits
 from asmevo.strategies.meanings import Tree, forms, has_floats, is_simple, parts_of, tree_of
 
-INLINE = frozenset((*range(65), *range((1 << 32) - 16, 1 << 32))) | {
-    0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983,
-}  # fmt: skip
-"""32-bit constants that need no literal: -16 to 64; +-0.5, +-1, +-2, +-4 and 1/(2 pi)."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
@@ -126,7 +121,7 @@ def _fits(operands: Sequence[Reg | Imm]) -> bool:
 
 def is_literal(use: Reg | Imm) -> TypeGuard[Imm]:
     """Whether an operand is a constant that stands behind the instruction."""
-    return isinstance(use, Imm) and use.bits not in INLINE
+    return isinstance(use, Imm) and use.needs_literal
 
 
 def _field(tree: Tree) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from asmevo.edit import Delete, Edit, Insert, Replace, SetResources
 from asmevo.isa import RegSet, effects
-from asmevo.isa.limits import has_limits
+from asmevo.isa.limits import has_limits, limits_of
 from asmevo.isa.registers import UNNUMBERED_SGPRS
 from asmevo.program import Program
 from asmevo.program.registers import granted
@@ -16,10 +16,6 @@ from asmevo.strategies.invariants import entered_by_falling, scalar_invariants, 
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.settle import settled
 from asmevo.strategies.tuples import Lifted, lifted
-
-MOST = 96
-"""SGPRs, specials included, that a wave may have without costing another one its place: a SIMD has 800 of them for at
-most eight waves, granted in blocks of 16 (LLVM `AMDGPUBaseInfo`, gfx90a and gfx942)."""
 
 
 class Hoist:
@@ -61,7 +57,7 @@ def _free(program: Program) -> list[int]:
         named |= known.reads | known.writes
     count = _granted(program)
     if has_limits(program.source.target):
-        count = max(count, MOST - UNNUMBERED_SGPRS)
+        count = max(count, limits_of(program.source.target).sgprs_without_cost - UNNUMBERED_SGPRS)
     return [n for n in range(count) if not named >> n & 1]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from asmevo.isa import Instruction, LaneRow, PackedRow, Reg, RegSet, effects, rows
-from asmevo.isa.registers import VGPR_BASE
+from asmevo.isa.registers import SGPR_COUNT, VGPR_BASE
 from asmevo.program import Line
 from asmevo.program.execmask import writes_exec
 from asmevo.strategies.meanings import meaning_tree
@@ -69,7 +69,9 @@ def _half(instruction: Instruction) -> _Half | None:
         return None
     tied = [registers[slot.tied] for slot in row.slots if slot.tied >= 0]
     uses = (*registers[1:], *tied)
-    numbered = all(reg.count == 1 and not reg.absolute and (not reg.is_scalar or reg.first < 102) for reg in uses)
+    numbered = all(
+        reg.count == 1 and not reg.absolute and (not reg.is_scalar or reg.first < SGPR_COUNT) for reg in uses
+    )
     return _Half(name, registers[0], uses) if numbered else None
 
 

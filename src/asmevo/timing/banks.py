@@ -21,9 +21,9 @@ import numpy as np
 
 from asmevo.isa import Instruction, MemoryRow, Space, row_of
 from asmevo.timing.compiled import c_array, c_function, compiled
+from asmevo.timing.shape import LANES
 
 BANKS: Final = 32
-LANES: Final = 64
 NO_ACCESS: Final = -1
 
 _IN_TURN: Final = tuple(range(LANES))

@@ -15,7 +15,6 @@ from asmevo.device.calibration.times import Measured, measured_of
 from asmevo.device.counters import Pair, Reading, beside, by_kernel
 from asmevo.device.simulated import SimDevice
 from asmevo.launch import Launch
-from asmevo.program import recover
 from asmevo.timing import Chip, Profile, override, with_overrides
 from asmevo.verdict import UsageError
 
@@ -130,7 +129,7 @@ def calibrate(
             continue
         module = model.load(obj.data, launch.kernel)
         profile = model.profile(module, launch)
-        compared.append(_compared(launch, symbol, obj, profile, measured, dispatches))
+        compared.append(_compared(launch, symbol, profile, measured, dispatches))
         if measured and not measured.uneven:
             subjects.append(Subject(launch.name, model.prepared(module, launch), measured.microseconds))
     clocks = fit_clocks(subjects, model.chip)
@@ -151,7 +150,6 @@ def calibrate(
 def _compared(
     launch: Launch,
     symbol: str,
-    obj: CodeObject,
     profile: Profile,
     measured: Measured | None,
     dispatches: Sequence[Dispatch],
@@ -166,7 +164,7 @@ def _compared(
             for name, value in d.counters.items()
         ]
         found = by_kernel(rows, f"the counters of {launch.name}")[symbol]
-        pairs = beside(found, launch, recover(obj, launch.kernel), profile)
+        pairs = beside(found, launch, estimate.code.program, profile)
     busy = [(d.counters.get(_BUSY), d.microseconds) for d in counted]
     ghz = [count / estimate.code.chip.xcds / us / 1e3 for count, us in busy if count and us]
     return Compared(
