@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from asmevo.isa import ControlRow, Imm, Instruction, Reg, Word
-from asmevo.isa.registers import EXEC_LO, M0, MODE, VCC_LO
+from asmevo.isa.registers import EXEC_LO, M0, MODE, SGPR_COUNT, VCC_LO
 from asmevo.sim.ir import Value, constant
 from asmevo.sim.layout import FAULTS, WAVE, WORKER
 from asmevo.sim.registers import STATE, Registers
@@ -19,7 +19,6 @@ _NOTHING = {
 """Kinds without an effect on registers; what barriers, ends and branches do follows from the block's kind."""
 
 _HARDWARE = re.compile(r"hwreg\((\w+)(?:,\s*(\d+),\s*(\d+))?\)")
-_SGPRS = 102
 _DIES = 8
 """Compute dies (XCC) of the chip, to which workgroups go in turn."""
 
@@ -149,7 +148,7 @@ class ControlEmitter:
             raise UnsupportedError(f"`{instruction}` moves relative to an operand that is not a scalar register.")
         o, r = self.r.scalar, self.r
         r.flush()
-        last = _SGPRS - moved.count
+        last = SGPR_COUNT - moved.count
         number = o.umin(o.add(r.word(M0), o.const(moved.first)), o.const(last))
         place = self.b.at(r.scalar_pointer(0), o.zext(number, 64).text, 4)
         kind = f"i{32 * moved.count}"
@@ -159,7 +158,7 @@ class ControlEmitter:
         else:
             value = read_scalar(r, source, f"b{32 * moved.count}", instruction)
             self.b.store(kind, value.text, place, 4)
-            r.forget_scalars(0, _SGPRS)
+            r.forget_scalars(0, SGPR_COUNT)
 
     def _fault(self, at: int) -> None:
         self.r.module.extern("sim_fault", "void", "ptr", "i32", "i32", "i32", "i64")
