@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from asmevo import __version__
 from asmevo.codeobject import CodeObject
 from asmevo.edit import Replace
 from asmevo.program import rebuild, recover
@@ -131,3 +132,7 @@ class TestOddities:
     def test_preload(self):
         code = "s_nop 0\n .fill 63, 4, 0xbf800000\n s_endpgm"
         assert "second entry at +256" in self.found(build(code, preload=2))["preload"]
+
+
+def test_the_version(runs):
+    assert runs("--version") == f"asmevo {__version__}\n"

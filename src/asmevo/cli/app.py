@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Annotated
 
 import typer
+
+from asmevo import __version__
 
 VERBS = (
     "inspect",
@@ -57,5 +60,16 @@ def app_for(verb: str) -> typer.Typer:
     return app
 
 
-def _verbs() -> None:
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"asmevo {__version__}")
+        raise typer.Exit
+
+
+_Version = Annotated[
+    bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+]
+
+
+def _verbs(version: _Version = False) -> None:
     """Without a callback, typer takes the only verb of an application for the application itself."""
