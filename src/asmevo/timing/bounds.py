@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from asmevo.isa import MatrixRow
 from asmevo.timing.chips import Chip
 from asmevo.timing.encode import Code
-from asmevo.timing.layout import BRANCH, LDS, MEMORY, SCALAR, VECTOR
+from asmevo.timing.layout import BRANCH, LDS, MEMORY, SCALAR, SIMDS, VECTOR
 from asmevo.timing.traffic import MemoryView
-
-SIMDS = 4
 
 Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 """Issues by position of the program."""
@@ -55,29 +53,29 @@ class Bounds:
 def bounds_of(code: Code, count: Counts, view: MemoryView) -> Bounds:
     """Bounds of the work `count` (issues by position of the program) on one compute unit, its SIMDs loaded alike."""
     issues = count[code.positions]
-    column = code.columns
+    costs = code.costs
     turn = code.chip.issue_clk
 
     def clocks(name: str) -> float:
-        return float((issues * column[name]).sum())
+        return float((issues * costs[name]).sum())
 
     def turns(category: int) -> float:
-        return float(issues[column["category"] == category].sum()) * turn / SIMDS
+        return float(issues[costs["category"] == category].sum()) * turn / SIMDS
 
-    vector = column["category"] == VECTOR
+    vector = costs["category"] == VECTOR
     return Bounds(
         issue=max(turns(c) for c in (VECTOR, SCALAR, MEMORY, LDS, BRANCH)),
-        valu=float((issues * column["port"])[vector].sum()) / SIMDS,
+        valu=float((issues * costs["port"])[vector].sum()) / SIMDS,
         mfma=clocks("matrix") / SIMDS,
         lds=clocks("lds_port") / 2 + lds_conflict_clocks(code, count),
         l1=clocks("path"),
-        memory=float((issues * column["bytes"])[column["category"] == MEMORY].sum()) * view.cost_256 / 256,
+        memory=float((issues * costs["bytes"])[costs["category"] == MEMORY].sum()) * view.cost_256 / 256,
     )
 
 
 def lds_conflict_clocks(code: Code, count: Counts) -> float:
     """Clocks that bank conflicts keep the LDS ports of a compute unit busy, both loaded alike."""
-    return float((count[code.positions] * code.columns["lds_conflict_256"]).sum()) / 256 / 2
+    return float((count[code.positions] * code.lds_conflict_256).sum()) / 256 / 2
 
 
 def flops_of(code: Code, count: Counts) -> float:
@@ -88,5 +86,5 @@ def flops_of(code: Code, count: Counts) -> float:
 
 def peak_flops(code: Code, count: Counts, chip: Chip) -> float:
     """Flops a second that the chip reaches with its matrix pipes always busy on this mix; 0 without matrix work."""
-    busy = float((count[code.positions] * code.columns["matrix"]).sum())
+    busy = float((count[code.positions] * code.costs["matrix"]).sum())
     return flops_of(code, count) / busy * chip.cus * SIMDS * chip.clock_ghz * 1e9 if busy else 0.0

@@ -28,201 +28,215 @@ from asmevo.timing.layout import (
     NEVER,
     NOP,
     SETPRIO,
+    SIMDS,
 )
 from asmevo.timing.lds import lds_late
 
 
 @compiled
-def _start(m: Any, work: Any, group: int, ordinal: int, now: int) -> None:
+def _start(m: Any, work: Any, number: int, ordinal: int, now: int) -> None:
     """Put the waves of a workgroup on the SIMDs that have the fewest."""
-    _, waves, schedule = work
+    runs, traces, schedule = work
     first, last = schedule[ordinal, 0], schedule[ordinal, 1]
-    m.ordinal[group], m.alive[group], m.at_barrier[group] = ordinal, last - first, 0
+    group = m.groups[number]
+    group.ordinal, group.alive, group.at_barrier = ordinal, last - first, 0
     for i in range(last - first):
-        w = group * m.group_width + i
-        simd = 0
-        for other in range(1, 4):
-            if m.population[other] < m.population[simd]:
-                simd = other
-        m.run[w], m.run_end[w] = waves[first + i, 0], waves[first + i, 1]
-        m.position[w] = m.previous[w] = work[0][m.run[w], 0]
-        m.last[w] = work[0][m.run[w], 1]
-        m.base[w], m.base_cause[w] = align(now, simd), LAUNCH
-        m.priority[w], m.simd[w], m.group[w], m.arrived[w], m.packed[w] = 0, simd, group, -1, 0
-        m.slack[w] = 0
-        m.vm_count[w] = 0
-        m.lgkm_count[w] = 0
-        m.resident[simd, m.population[simd]] = w
-        m.population[simd] += 1
-        prepare(m, w, False)
-        turn = max(m.ready[w], align(m.last_turn[simd] + m.issue_clk, simd))
-        m.next_turn[simd] = min(m.next_turn[simd], turn)
+        slot = number * m.group_width + i
+        wave = m.waves[slot]
+        chosen = 0
+        for other in range(1, SIMDS):
+            if m.simds[other].population < m.simds[chosen].population:
+                chosen = other
+        simd = m.simds[chosen]
+        wave.run, wave.run_end = traces[first + i, 0], traces[first + i, 1]
+        wave.position = wave.previous = runs[wave.run, 0]
+        wave.last = runs[wave.run, 1]
+        wave.base, wave.base_cause = align(now, chosen), LAUNCH
+        wave.priority, wave.simd, wave.group, wave.arrived, wave.packed = 0, chosen, number, -1, 0
+        wave.slack = 0
+        wave.vm_count = wave.vm_last = 0
+        wave.lgkm_count = wave.lgkm_last = wave.clear_last = 0
+        simd.resident[simd.population] = slot
+        simd.population += 1
+        prepare(m, wave, False)
+        turn = max(wave.ready, align(simd.last_turn + m.issue_clk, chosen))
+        simd.next_turn = min(simd.next_turn, turn)
 
 
 @compiled
-def _release(m: Any, group: int, now: int) -> None:
+def _release(m: Any, number: int, now: int) -> None:
     """Let the waves at a barrier go on when all that are alive have arrived."""
-    if m.at_barrier[group] < m.alive[group] or m.alive[group] == 0:
+    group = m.groups[number]
+    if group.at_barrier < group.alive or group.alive == 0:
         return
-    m.at_barrier[group] = 0
-    for w in range(group * m.group_width, (group + 1) * m.group_width):
-        if m.group[w] != group or m.arrived[w] < 0:
+    group.at_barrier = 0
+    for slot in range(number * m.group_width, (number + 1) * m.group_width):
+        wave = m.waves[slot]
+        if wave.group != number or wave.arrived < 0:
             continue
-        simd = m.simd[w]
-        base = align(max(now + m.barrier_clk, m.arrived[w] + m.issue_clk), simd)
-        m.stall[m.previous[w], BARRIER_WAIT] += base - m.arrived[w] - m.issue_clk
-        m.base[w], m.base_cause[w], m.arrived[w] = base, BARRIER_WAIT, -1
-        prepare(m, w, False)
-        m.next_turn[simd] = min(m.next_turn[simd], m.ready[w])
+        simd = m.simds[wave.simd]
+        base = align(max(now + m.barrier_clk, wave.arrived + m.issue_clk), wave.simd)
+        m.lines[wave.previous].stall[BARRIER_WAIT] += base - wave.arrived - m.issue_clk
+        wave.base, wave.base_cause, wave.arrived = base, BARRIER_WAIT, -1
+        prepare(m, wave, False)
+        simd.next_turn = min(simd.next_turn, wave.ready)
 
 
 @compiled
-def _charge(m: Any, w: int, now: int, first: bool) -> None:
+def _charge(m: Any, slot: int, now: int, first: bool) -> None:
     """Count an issue: the waiting of its wave, and the idle time of its SIMD if it is the first of the turn."""
-    position, simd = m.position[w], m.simd[w]
-    base, ready = m.base[w], m.ready[w]
-    m.count[position] += 1
-    note_wait(m, w, position, now)
-    where, cause, late = position, m.ready_cause[w], 0
+    wave = m.waves[slot]
+    line, simd = m.lines[wave.position], m.simds[wave.simd]
+    base, ready = wave.base, wave.ready
+    line.count += 1
+    note_wait(m, wave, line, now)
+    where, cause, late = wave.position, wave.ready_cause, 0
     if ready > base:
-        late = _wait(m, position, cause, ready - base, m.ready_late[w])
+        late = _wait(line, cause, ready - base, wave.ready_late)
     else:
-        where, cause = m.previous[w], m.base_cause[w]
+        where, cause = wave.previous, wave.base_cause
     if now > ready:
-        where, cause = position, m.blocked[w]
+        where, cause = wave.position, wave.blocked
         if cause < 0:
             cause = ARBITRATION
-        late = _wait(m, position, cause, now - ready, lds_late(m, simd) if cause == LDS_BUSY else 0)
+        late = _wait(line, cause, now - ready, lds_late(m.ports[wave.simd >> 1]) if cause == LDS_BUSY else 0)
     if m.event_count < m.event_limit:
         event = m.events[m.event_count]
-        event[0], event[1], event[2], event[3] = w, simd, m.ordinal[m.group[w]], position
+        event[0], event[1], event[2], event[3] = slot, wave.simd, m.groups[wave.group].ordinal, wave.position
         event[4], event[5], event[6] = base, now, LDS_CONFLICT if 2 * late > now - base else cause
         m.event_count += 1
     if not first:
         return
-    m.turns[position] += 1
-    begin = m.last_turn[simd] + m.issue_clk
-    m.last_turn[simd] = now
+    line.turns += 1
+    begin = simd.last_turn + m.issue_clk
+    simd.last_turn = now
     if now > begin:
-        busy = min(max(m.matrix_free[simd] - begin, 0), now - begin)
-        m.idle[position, MFMA_BUSY] += busy
+        busy = min(max(simd.matrix_free - begin, 0), now - begin)
+        line.idle[MFMA_BUSY] += busy
         late = min(late, now - begin - busy)
-        m.idle[where, LDS_CONFLICT] += late
-        m.idle[where, cause] += now - begin - busy - late
+        idle = m.lines[where].idle
+        idle[LDS_CONFLICT] += late
+        idle[cause] += now - begin - busy - late
 
 
 @compiled
-def _wait(m: Any, position: int, cause: int, clocks: int, late: int) -> int:
+def _wait(line: Any, cause: int, clocks: int, late: int) -> int:
     """Count the waiting of a wave, of which bank conflicts cause up to `late` clocks; returns how many."""
     late = min(late, clocks)
-    m.stall[position, LDS_CONFLICT] += late
-    m.stall[position, cause] += clocks - late
+    line.stall[LDS_CONFLICT] += late
+    line.stall[cause] += clocks - late
     return late
 
 
 @compiled
-def _issue(m: Any, work: Any, w: int, now: int) -> None:
-    """Issue the next instruction of a wave and get the one after it ready."""
-    position, group = m.position[w], m.group[w]
-    kind, extra = m.kind[position], m.extra[position]
-    execute(m, w, position, now)
-    step = advance(m, work[0], w, now, 0 if kind == SETPRIO else extra)
+def _issue(m: Any, runs: Any, wave: Any, now: int) -> bool:
+    """Issue the next instruction of a wave and get the one after it ready. Returns whether the wave ended."""
+    line, number = m.lines[wave.position], wave.group
+    kind, extra = line.costs.kind, line.costs.extra
+    execute(m, wave, line, now)
+    step = advance(m, runs, wave, now, 0 if kind == SETPRIO else extra)
     if step == 2 or kind == END:
-        m.ready[w], m.position[w], m.group[w] = NEVER, -1, -1
-        m.alive[group] -= 1
-        _release(m, group, now)
-    elif kind == BARRIER:
-        m.ready[w], m.arrived[w] = NEVER, now
-        m.at_barrier[group] += 1
-        _release(m, group, now)
+        wave.ready, wave.group = NEVER, -1
+        m.groups[number].alive -= 1
+        _release(m, number, now)
+        return True
+    if kind == BARRIER:
+        wave.ready, wave.arrived = NEVER, now
+        m.groups[number].at_barrier += 1
+        _release(m, number, now)
+        return False
+    if kind == SETPRIO:
+        wave.priority = extra
     else:
-        if kind == SETPRIO:
-            m.priority[w] = extra
-        else:
-            m.stall[position, NOP] += extra
-        prepare(m, w, step == 1)
+        line.stall[NOP] += extra
+    prepare(m, wave, step == 1)
+    return False
 
 
 @compiled
-def _turn(m: Any, work: Any, simd: int, now: int) -> bool:
+def _turn(m: Any, work: Any, number: int, now: int) -> bool:
     """One turn of a SIMD. Returns whether a wave ended."""
     used, first, ended = 0, True, False
-    population = m.population[simd]
+    simd = m.simds[number]
     top = 0
-    for i in range(population):
-        top = max(top, m.priority[m.resident[simd, i]])
+    for i in range(simd.population):
+        top = max(top, m.waves[simd.resident[i]].priority)
     for level in range(top, -1, -1):
-        for i in range(population):
-            w = m.resident[simd, i]
-            if m.ready[w] > now or m.priority[w] != level:
+        for i in range(simd.population):
+            slot = simd.resident[i]
+            wave = m.waves[slot]
+            if wave.ready > now or wave.priority != level:
                 continue
-            position = m.position[w]
-            category = m.category[position]
+            line = m.lines[wave.position]
+            category = line.costs.category
             if category != INTERNAL and (used >> category) & 1:
                 continue
-            free, cause = admits(m, position, simd)
+            free, cause = admits(m, line, number)
             if free > now:
-                m.blocked[w] = cause
+                wave.blocked = cause
                 continue
             used |= 1 << category
-            _charge(m, w, now, first)
+            _charge(m, slot, now, first)
             first = False
-            _issue(m, work, w, now)
-            ended = ended or m.position[w] < 0
+            if _issue(m, work[0], wave, now):
+                ended = True
     return ended
 
 
 @compiled
-def _retire(m: Any, work: Any, simd: int, now: int) -> None:
+def _retire(m: Any, work: Any, simd: Any, now: int) -> None:
     """Take ended waves off a SIMD and start workgroups in the room that finished ones leave."""
     kept = 0
-    for i in range(m.population[simd]):
-        w = m.resident[simd, i]
-        if m.position[w] >= 0:
-            m.resident[simd, kept] = w
+    for i in range(simd.population):
+        slot = simd.resident[i]
+        if m.waves[slot].group >= 0:
+            simd.resident[kept] = slot
             kept += 1
-    m.population[simd] = kept
+    simd.population = kept
     schedule = work[2]
-    for group in range(m.groups):
-        if m.alive[group] == 0 and m.ordinal[group] >= 0:
-            schedule[m.ordinal[group], 3] = now + m.issue_clk
-            m.ordinal[group] = -1
+    for number in range(m.rooms):
+        group = m.groups[number]
+        if group.alive == 0 and group.ordinal >= 0:
+            schedule[group.ordinal, 3] = now + m.issue_clk
+            group.ordinal = -1
             if m.waiting < len(schedule):
-                _start(m, work, group, m.waiting, max(now + m.issue_clk, schedule[m.waiting, 2]))
+                _start(m, work, number, m.waiting, max(now + m.issue_clk, schedule[m.waiting, 2]))
                 m.waiting += 1
 
 
 @compiled
-def _plan(m: Any, simd: int, now: int) -> int:
+def _plan(m: Any, number: int, now: int) -> int:
     """The next turn in which a wave of the SIMD could issue."""
     soonest = NEVER
-    for i in range(m.population[simd]):
-        w = m.resident[simd, i]
-        if m.ready[w] < soonest:
-            free, _ = admits(m, m.position[w], simd)
-            soonest = min(soonest, max(m.ready[w], free))
-    return NEVER if soonest == NEVER else align(max(soonest, now + m.issue_clk), simd)
+    simd = m.simds[number]
+    for i in range(simd.population):
+        wave = m.waves[simd.resident[i]]
+        if wave.ready < soonest:
+            free, _ = admits(m, m.lines[wave.position], number)
+            soonest = min(soonest, max(wave.ready, free))
+    return NEVER if soonest == NEVER else align(max(soonest, now + m.issue_clk), number)
 
 
 @compiled
-def _run(machine: Any, runs: Any, waves: Any, schedule: Any) -> None:
+def _run(machine: Any, runs: Any, traces: Any, schedule: Any) -> None:
     m = machine[0]
-    work = (runs, waves, schedule)
-    m.waiting = min(m.groups, len(schedule))
+    work = (runs, traces, schedule)
+    m.waiting = min(m.rooms, len(schedule))
     for group in range(m.waiting):
         _start(m, work, group, group, schedule[group, 2])
     while True:
-        simd = 0
-        for other in range(1, 4):
-            if m.next_turn[other] < m.next_turn[simd]:
-                simd = other
-        now = m.next_turn[simd]
+        number = 0
+        for other in range(1, SIMDS):
+            if m.simds[other].next_turn < m.simds[number].next_turn:
+                number = other
+        simd = m.simds[number]
+        now = simd.next_turn
         if now == NEVER:
             break
-        m.next_turn[simd] = NEVER
-        if _turn(m, work, simd, now):
+        simd.next_turn = NEVER
+        if _turn(m, work, number, now):
             _retire(m, work, simd, now)
-        m.next_turn[simd] = min(m.next_turn[simd], _plan(m, simd, now))
+        simd.next_turn = min(simd.next_turn, _plan(m, number, now))
 
 
 def replay(machine: Any, runs: Any, waves: Any, schedule: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from struct import Struct
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +18,13 @@ from asmevo.timing.banks import BANKS
 from asmevo.timing.chips import Chip
 from asmevo.timing.costs import InstructionCost, cost_of
 from asmevo.timing.layout import CODE, CODES, MEMORY, SCALAR, SETPRIO
+from asmevo.timing.machine import COSTS
 from asmevo.timing.recording import LdsConflicts
 from asmevo.timing.shape import Shape, shape_of
 from asmevo.verdict import UnsupportedError
+
+
+_COSTS: Final = Struct("=" + "".join(COSTS[name].char for name in COSTS.names or ()))
 
 
 @dataclass(frozen=True)
@@ -31,25 +37,41 @@ class Code:
     """Executed positions, ascending."""
     shapes: tuple[Shape, ...]
     """By index in `positions`."""
-    columns: dict[str, NDArray[np.int64]]
-    """Fields of the machine record (`asmevo.timing.machine.PROGRAM`), by index in `positions`."""
-    codes: NDArray[np.int64]
-    """Register codes; `columns["reads"]` and `columns["writes"]` are ranges of it."""
-    crosses: NDArray[np.int64]
-    """By position of the whole program: 1 where an instruction crosses a fetch boundary."""
+    costs: NDArray[np.void]
+    """Records of `asmevo.timing.machine.COSTS`, by index in `positions`."""
+    lds_conflict_256: NDArray[np.int64]
+    """1/256 clocks that bank conflicts add to an execution in the mean, by index in `positions`."""
+    codes: NDArray[np.uint16]
+    """Registers, as in `layout.FORWARD`: of each position those that it reads, then those that it writes."""
+    crosses: NDArray[np.bool_]
+    """By position of the whole program: whether an instruction crosses a fetch boundary."""
 
-    def load(self, machine: NDArray[Any]) -> None:
+    def load(self, machine: NDArray[np.void]) -> None:
         """Write the program into a machine record."""
-        for name, values in self.columns.items():
-            machine[name][0, self.positions] = values
-        machine["crosses"][0, self.positions] = self.crosses[self.positions]
+        ends = np.cumsum([length for s in self.shapes for length in (len(s.codes), len(s.writes))])
+        lines = machine["lines"][0]
+        lines["costs"][self.positions] = self.costs
+        lines["lds_conflict_256"][self.positions] = self.lds_conflict_256
+        lines["reads"][self.positions[1:]] = ends[1:-1:2]
+        lines["writes"][self.positions] = ends[::2]
+        lines["codes_end"][self.positions] = ends[1::2]
+        lines["crosses"][self.positions] = self.crosses[self.positions]
         machine["codes"][0, : len(self.codes)] = self.codes
 
-    def column(self, name: str) -> NDArray[np.int64]:
-        """One column by position of the whole program; 0 where nothing was executed."""
-        whole = np.zeros(len(self.program.lines), np.int64)
-        whole[self.positions] = self.columns[name]
-        return whole
+    def whole(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Values by index in `positions` as values by position of the whole program; 0 where nothing was executed."""
+        found = np.zeros(len(self.program.lines), np.int64)
+        found[self.positions] = values
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """One instruction on one chip."""
+
+    shape: Shape
+    costs: bytes
+    codes: bytes
 
 
 def encode_program(program: Program, positions: Iterable[int], chip: Chip, lds: LdsConflicts | None = None) -> Code:
@@ -61,30 +83,21 @@ def encode_program(program: Program, positions: Iterable[int], chip: Chip, lds: 
     where = np.unique(np.fromiter(positions, np.int64))
     if len(program.lines) > CODE:
         raise UnsupportedError(f"The kernel has {len(program.lines)} instructions; the timing model holds {CODE}.")
-    instructions = [program.lines[int(i)].instruction for i in where]
-    shapes = tuple(map(shape_of, instructions))
-    columns, codes = _columns(shapes, list(map(_rows_on(chip), instructions)))
-    columns["lds_conflict_256"] = np.zeros(len(where), np.int64) if lds is None else _conflicts(lds, chip)[where]
-    return Code(program, chip, where, shapes, columns, codes, _crossings(program, chip.fetch_bytes))
-
-
-def _columns(
-    shapes: Sequence[Shape], rows: Sequence[tuple[int, ...]]
-) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.int64]]:
-    names = (
-        "category", "kind", "extra", "port", "matrix", "idle_matrix", "slow", "fast", "sgpr", "counts_vm",
-        "counts_lgkm", "wait_vm", "wait_lgkm", "bytes", "path", "lds_port", "store",
-    )  # fmt: skip
-    table = np.array(rows, np.int64).reshape(len(rows), len(names))
-    columns = {name: table[:, i] for i, name in enumerate(names)}
-    lengths = np.array([(len(s.codes), len(s.writes)) for s in shapes], np.int64).reshape(len(shapes), 2)
-    ends = np.cumsum(lengths.ravel()).reshape(lengths.shape)
-    columns["reads"] = np.stack([ends[:, 0] - lengths[:, 0], ends[:, 0]], axis=1)
-    columns["writes"] = np.stack([ends[:, 1] - lengths[:, 1], ends[:, 1]], axis=1)
-    codes = np.array([code for s in shapes for part in (s.codes, s.writes) for code in part], np.int64)
+    executed: list[int] = where.tolist()
+    encoded = list(map(_encoder(chip), [program.lines[i].instruction for i in executed]))
+    codes = np.frombuffer(b"".join([e.codes for e in encoded]), np.uint16)
     if len(codes) > CODES:
         raise UnsupportedError(f"The kernel names {len(codes)} registers; the timing model holds {CODES}.")
-    return columns, codes
+    return Code(
+        program=program,
+        chip=chip,
+        positions=where,
+        shapes=tuple(e.shape for e in encoded),
+        costs=np.frombuffer(b"".join([e.costs for e in encoded]), COSTS),
+        lds_conflict_256=np.zeros(len(where), np.int64) if lds is None else _conflicts(lds, chip)[where],
+        codes=codes,
+        crosses=_crossings(program, chip.fetch_bytes),
+    )
 
 
 def _conflicts(lds: LdsConflicts, chip: Chip) -> NDArray[np.int64]:
@@ -97,47 +110,48 @@ def _conflicts(lds: LdsConflicts, chip: Chip) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=64)
-def _rows_on(chip: Chip) -> Callable[[Instruction], tuple[int, ...]]:
-    """Rows of columns on one chip, remembered by instruction."""
+def _encoder(chip: Chip) -> Callable[[Instruction], _Encoded]:
+    """Encodes instructions for one chip, and remembers them."""
 
     @lru_cache(maxsize=1 << 16)
-    def row(instruction: Instruction) -> tuple[int, ...]:
+    def encoded(instruction: Instruction) -> _Encoded:
         shape = shape_of(instruction)
-        return _row(shape, cost_of(shape, chip))
+        codes = array("H", (*shape.codes, *shape.writes))
+        return _Encoded(shape, _record(shape, cost_of(shape, chip)), codes.tobytes())
 
-    return row
+    return encoded
 
 
-def _row(shape: Shape, cost: InstructionCost) -> tuple[int, ...]:
-    """One row of the columns, in their order."""
-    return (
+def _record(shape: Shape, cost: InstructionCost) -> bytes:
+    """A record of `asmevo.timing.machine.COSTS`."""
+    return _COSTS.pack(
         shape.category,
         shape.kind,
+        cost.idles_matrix,
+        Counter.VM in shape.row.counters,
+        Counter.LGKM in shape.row.counters,
+        shape.is_store,
+        shape.wait_vm,
+        shape.wait_lgkm,
         shape.extra if shape.kind == SETPRIO else cost.idle,
         cost.port,
         cost.matrix,
-        int(cost.idles_matrix),
         cost.result,
         cost.forward,
         cost.sgpr,
-        int(Counter.VM in shape.row.counters),
-        int(Counter.LGKM in shape.row.counters),
-        shape.wait_vm,
-        shape.wait_lgkm,
         shape.bytes if shape.category in (MEMORY, SCALAR) else 0,
         cost.path,
         cost.lds_port,
-        int(shape.is_store),
     )
 
 
-def _crossings(program: Program, boundary: int) -> NDArray[np.int64]:
-    """1 where a line's encoding crosses a multiple of `boundary`; `.text` and entries are aligned to 256."""
+def _crossings(program: Program, boundary: int) -> NDArray[np.bool_]:
+    """Where a line's encoding crosses a multiple of `boundary`; `.text` and entries are aligned to 256."""
     lines, entry = program.lines, program.position[program.entry]
     sizes = np.array([size_of(line) for line in lines], np.int64)
     ends = np.cumsum(sizes)
     ends[entry:] += -(ends[entry] - sizes[entry]) % 256
-    return ((ends - sizes) // boundary != (ends - 1) // boundary).astype(np.int64)
+    return (ends - sizes) // boundary != (ends - 1) // boundary
 
 
 def size_of(line: Line) -> int:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from asmevo.launch import Launch
 from asmevo.program import Program
-from asmevo.timing.bounds import SIMDS, Bounds, bounds_of, flops_of, lds_conflict_clocks, peak_flops
+from asmevo.timing.bounds import Bounds, bounds_of, flops_of, lds_conflict_clocks, peak_flops
 from asmevo.timing.chips import Chip
 from asmevo.timing.encode import Code
+from asmevo.timing.layout import SIMDS
 from asmevo.timing.occupancy import Occupancy
 from asmevo.timing.prepared import Prepared, prepare
 from asmevo.timing.recording import LdsConflicts

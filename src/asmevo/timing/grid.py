@@ -63,8 +63,8 @@ def run_grid(code: Code, samples: Samples, work: Plan, view: MemoryView, events:
     replay(machine, samples.runs, samples.waves, schedule)
     finish = np.sort(schedule[:, 3])
     end = max(int(finish[-1]), int(machine["drained"][0]))  # a kernel ends when its stores are visible
-    lines = len(code.program.lines)
-    count = machine["count"][0, :lines].copy()
+    lines = machine["lines"][0, : len(code.program.lines)]
+    count = lines["count"].copy()
     cycles = float(end)
     if replayed < total:
         pace = float(finish[-1] - finish[resident - 1]) / max(1, replayed - resident)
@@ -75,11 +75,11 @@ def run_grid(code: Code, samples: Samples, work: Plan, view: MemoryView, events:
         replayed=replayed,
         cycles=cycles,
         replayed_cycles=end,
-        tail_cycles=end - chip.issue_clk - float(np.mean(np.asarray(machine["last_turn"], np.float64))),
+        tail_cycles=end - chip.issue_clk - float(np.mean(machine["simds"]["last_turn"])),
         count=count,
-        turns=machine["turns"][0, :lines].copy(),
-        idle=machine["idle"][0, :lines].copy(),
-        stall=machine["stall"][0, :lines].copy(),
+        turns=lines["turns"].copy(),
+        idle=lines["idle"].copy(),
+        stall=lines["stall"].copy(),
         events=machine["events"][0, : int(machine["event_count"][0])].copy(),
     )
 

@@ -35,102 +35,104 @@ def align(time: int, simd: int) -> int:
 
 
 @compiled
-def prepare(m: Any, w: int, taken: bool) -> None:
+def prepare(m: Any, wave: Any, taken: bool) -> None:
     """Work out when the next instruction of a wave may issue, and what decides; its producers have all issued."""
-    position = m.position[w]
+    line = m.lines[wave.position]
+    costs = line.costs
     cause = FETCH
-    ready = fetch_ready(m, w, position, taken)
-    time, unit = operands_ready(m, w, position, ready)
+    ready = fetch_ready(m, wave, line, taken)
+    time, unit = operands_ready(m, wave, line, ready)
     if time > ready:
         ready = time
-        cause = MFMA_DEPENDENCY if m.producer[w, unit] else VALU_DEPENDENCY
-    if m.matrix[position] > 0 and m.packed[w] > ready:
-        ready, cause = m.packed[w], MFMA_BUSY
-    wait = VM_SIZE - 1 if m.counts_vm[position] else m.wait_vm[position]
+        cause = MFMA_DEPENDENCY if wave.producer[unit] else VALU_DEPENDENCY
+    if costs.matrix > 0 and wave.packed > ready:
+        ready, cause = wave.packed, MFMA_BUSY
+    wait = VM_SIZE - 1 if costs.counts_vm else costs.wait_vm
     if wait >= 0:
-        time = vm_falls_to(m, w, wait)
+        time = vm_falls_to(wave, wait)
         if time > ready:
             ready, cause = time, VMCNT
-    wait = LGKM_SIZE - 1 if m.counts_lgkm[position] else m.wait_lgkm[position]
+    wait = LGKM_SIZE - 1 if costs.counts_lgkm else costs.wait_lgkm
     late = 0
     if wait >= 0:
-        time, clear = lgkm_falls_to(m, w, wait)
+        time, clear = lgkm_falls_to(wave, wait)
         if time > ready:
             late = time - max(clear, ready)
             ready, cause = time, LGKMCNT
-    m.ready[w] = align(ready, m.simd[w])
-    m.ready_cause[w] = cause
-    m.ready_late[w] = late
-    m.blocked[w] = -1
+    wave.ready = align(ready, wave.simd)
+    wave.ready_cause = cause
+    wave.ready_late = late
+    wave.blocked = -1
 
 
 @compiled
-def admits(m: Any, position: int, simd: int) -> tuple[int, int]:
+def admits(m: Any, line: Any, simd: int) -> tuple[int, int]:
     """Time from which the units that an instruction needs take it, and the cause of waiting for them."""
-    category = m.category[position]
+    category = line.costs.category
     if category == VECTOR:
-        if m.idle_matrix[position] and m.matrix_free[simd] > m.vector_free[simd]:
-            return m.matrix_free[simd], MFMA_BUSY
-        return m.vector_free[simd], VALU_BUSY
+        unit = m.simds[simd]
+        if line.costs.idle_matrix and unit.matrix_free > unit.vector_free:
+            return unit.matrix_free, MFMA_BUSY
+        return unit.vector_free, VALU_BUSY
     if category == MEMORY:
-        return vmem_admits(m, position), VMEM_BUSY
+        return vmem_admits(m, line), VMEM_BUSY
     if category == LDS:
-        # Two SIMDs share a port and take turns: else the one whose turn comes right when there is room has it alone.
-        turn = m.issue_clk if m.lds_last[simd >> 1] == simd else 0
-        return lds_admits(m, simd) + turn, LDS_BUSY
+        return lds_admits(m, m.ports[simd >> 1], simd), LDS_BUSY
     return 0, VALU_BUSY
 
 
 @compiled
-def execute(m: Any, w: int, position: int, now: int) -> None:
+def execute(m: Any, wave: Any, line: Any, now: int) -> None:
     """Let an issued instruction occupy its units, note its results and count what it leaves outstanding."""
-    category, simd = m.category[position], m.simd[w]
+    costs = line.costs
+    category = costs.category
     completion, late = now + m.scalar_latency, 0
     if category == VECTOR:
-        m.vector_free[simd] = now + m.port[position]
-        if m.matrix[position] > 0:
-            m.matrix_free[simd] = now + m.matrix[position]
-        elif m.idle_matrix[position]:
-            m.packed[w] = now + m.packed_f32_mfma_clk
-        record_results(m, w, position, now)
+        simd = m.simds[wave.simd]
+        simd.vector_free = now + costs.port
+        if costs.matrix > 0:
+            simd.matrix_free = now + costs.matrix
+        elif costs.idle_matrix:
+            wave.packed = now + m.packed_f32_mfma_clk
+        record_results(m, wave, line, now)
         return
     if category == MEMORY:
-        completion = vmem_access(m, position, now)
-        if m.store[position]:
+        completion = vmem_access(m, line, now)
+        if costs.store:
             m.drained = max(m.drained, completion)
     elif category == LDS:
-        completion = lds_access(m, simd, position, now)
-        late = lds_late(m, simd)
-        m.lds_last[simd >> 1] = simd
-    elif m.counts_vm[position]:
+        port = m.ports[wave.simd >> 1]
+        completion = lds_access(m, port, wave.simd, line, now)
+        late = lds_late(port)
+    elif costs.counts_vm:
         completion = now + m.store_latency
-    elif m.counts_lgkm[position]:
-        if m.bytes[position] > 0:
-            completion = scalar_access(m, position, now)
+    elif costs.counts_lgkm:
+        if costs.bytes > 0:
+            completion = scalar_access(m, line, now)
     elif category == SCALAR:
-        record_results(m, w, position, now)
+        record_results(m, wave, line, now)
         return
-    if m.counts_vm[position]:
-        push_vm(m, w, completion)
-    if m.counts_lgkm[position]:
-        push_lgkm(m, w, completion, late)
+    if costs.counts_vm:
+        push_vm(wave, completion)
+    if costs.counts_lgkm:
+        push_lgkm(wave, completion, late)
 
 
 @compiled
-def advance(m: Any, runs: Any, w: int, now: int, extra: int) -> int:
+def advance(m: Any, runs: Any, wave: Any, now: int, extra: int) -> int:
     """Step a wave to its next instruction: 0 in sequence, 1 after a taken branch, 2 when its trace has ended."""
-    position = m.position[w]
-    m.previous[w] = position
-    m.base[w] = now + m.issue_clk + extra
-    m.base_cause[w] = NOP
+    position = wave.position
+    wave.previous = position
+    wave.base = now + m.issue_clk + extra
+    wave.base_cause = NOP
     following = position + 1
-    if following < m.last[w]:
-        m.position[w] = following
+    if following < wave.last:
+        wave.position = following
         return 0
-    run = m.run[w] + 1
-    if run >= m.run_end[w]:
+    run = wave.run + 1
+    if run >= wave.run_end:
         return 2
-    m.run[w] = run
-    m.position[w] = runs[run, 0]
-    m.last[w] = runs[run, 1]
+    wave.run = run
+    wave.position = runs[run, 0]
+    wave.last = runs[run, 1]
     return 0 if runs[run, 0] == following else 1

@@ -78,6 +78,9 @@ FORWARD: Final = 1024
 NEVER: Final = 1 << 62
 """A time that does not come."""
 
+SIMDS: Final = 4
+"""Of a compute unit."""
+
 # Capacities of the machine record.
 CODE: Final = 65536
 """Most program positions."""

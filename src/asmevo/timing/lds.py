@@ -13,23 +13,28 @@ from asmevo.timing.compiled import compiled
 
 
 @compiled
-def lds_admits(m: Any, simd: int) -> int:
-    """Time from which the port of a SIMD takes another instruction."""
-    return m.lds_free[simd >> 1] - m.lds_queue_clk
+def lds_admits(m: Any, port: Any, simd: int) -> int:
+    """Time from which a port takes another instruction of a SIMD.
+
+    Two SIMDs share it and take turns: else the one whose turn comes right when there is room has it alone.
+    """
+    turn = m.issue_clk if port.last == simd else 0
+    return port.free - m.lds_queue_clk + turn
 
 
 @compiled
-def lds_late(m: Any, simd: int) -> int:
-    """How much earlier the port of a SIMD would be free if what was issued since it was idle had no conflicts."""
-    return m.lds_free[simd >> 1] - m.lds_clear[simd >> 1]
+def lds_late(port: Any) -> int:
+    """How much earlier a port would be free if what was issued since it was idle had no conflicts."""
+    return port.free - port.clear
 
 
 @compiled
-def lds_access(m: Any, simd: int, position: int, now: int) -> int:
+def lds_access(m: Any, port: Any, simd: int, line: Any, now: int) -> int:
     """Occupy the port; returns the completion time."""
-    port, clocks = simd >> 1, m.lds_port[position]
-    m.lds_clear[port] = max(now, m.lds_clear[port]) + clocks
-    times = m.count[position] * m.lds_conflict_256[position]  # this issue is counted already
-    extra = (times >> 8) - ((times - m.lds_conflict_256[position]) >> 8)
-    m.lds_free[port] = max(now, m.lds_free[port]) + clocks + extra
-    return m.lds_free[port] + m.lds_latency
+    clocks = line.costs.lds_port
+    port.clear = max(now, port.clear) + clocks
+    times = line.count * line.lds_conflict_256  # this issue is counted already
+    extra = (times >> 8) - ((times - line.lds_conflict_256) >> 8)
+    port.free = max(now, port.free) + clocks + extra
+    port.last = simd
+    return port.free + m.lds_latency

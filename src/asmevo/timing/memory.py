@@ -13,26 +13,26 @@ from asmevo.timing.compiled import compiled
 
 
 @compiled
-def vmem_admits(m: Any, position: int) -> int:
+def vmem_admits(m: Any, line: Any) -> int:
     """Time from which the path takes another instruction: stores wait for it to be free, loads queue."""
-    path = m.path_free - (0 if m.store[position] else m.vmem_queue_clk)
+    path = m.path_free - (0 if line.costs.store else m.vmem_queue_clk)
     return max(path, (m.memory_free_256 >> 8) - m.memory_backlog)
 
 
 @compiled
-def vmem_access(m: Any, position: int, now: int) -> int:
+def vmem_access(m: Any, line: Any, now: int) -> int:
     """Occupy path and queue; returns the completion time."""
     start = max(now, m.path_free)
-    m.path_free = start + m.path[position]
-    m.memory_free_256 = max(start << 8, m.memory_free_256) + m.bytes[position] * m.memory_cost_256
+    m.path_free = start + line.costs.path
+    m.memory_free_256 = max(start << 8, m.memory_free_256) + line.costs.bytes * m.memory_cost_256
     served = max(m.path_free, (m.memory_free_256 + 255) >> 8)
-    return served + (m.store_latency if m.store[position] else m.load_latency)
+    return served + (m.store_latency if line.costs.store else m.load_latency)
 
 
 @compiled
-def scalar_access(m: Any, position: int, now: int) -> int:
+def scalar_access(m: Any, line: Any, now: int) -> int:
     """Completion of a scalar load: a miss when the compute unit executes the instruction for the first time."""
-    if m.touched[position]:
+    if line.touched:
         return now + m.scalar_latency
-    m.touched[position] = 1
+    line.touched = 1
     return now + m.scalar_miss_latency

@@ -14,24 +14,24 @@ from asmevo.timing.layout import FORWARD
 
 
 @compiled
-def operands_ready(m: Any, w: int, position: int, floor: int) -> tuple[int, int]:
+def operands_ready(m: Any, wave: Any, line: Any, floor: int) -> tuple[int, int]:
     """Time at which all operands of an instruction are ready, and the register that decides (-1 if it is `floor`)."""
     ready, last = floor, -1
-    for i in range(m.reads[position, 0], m.reads[position, 1]):
+    for i in range(line.reads, line.writes):
         code = m.codes[i]
-        if m.board[w, code] > ready:
-            ready, last = m.board[w, code], code & (FORWARD - 1)
+        if wave.board[code] > ready:
+            ready, last = wave.board[code], code & (FORWARD - 1)
     return ready, last
 
 
 @compiled
-def record_results(m: Any, w: int, position: int, now: int) -> None:
+def record_results(m: Any, wave: Any, line: Any, now: int) -> None:
     """Note when the registers that an ALU instruction issued `now` writes become readable."""
-    slow, fast = now + m.slow[position], now + m.fast[position]
-    matrix = m.matrix[position] > 0
-    for i in range(m.writes[position, 0], m.writes[position, 1]):
+    slow, fast, sgpr = now + line.costs.slow, now + line.costs.fast, now + line.costs.sgpr
+    matrix = line.costs.matrix > 0
+    for i in range(line.writes, line.codes_end):
         code = m.codes[i]
         unit = code & (FORWARD - 1)
-        m.board[w, unit] = slow if code == unit else now + m.sgpr[position]
-        m.board[w, unit + FORWARD] = fast
-        m.producer[w, unit] = matrix
+        wave.board[unit] = slow if code == unit else sgpr
+        wave.board[unit + FORWARD] = fast
+        wave.producer[unit] = matrix

@@ -73,7 +73,7 @@ def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip, origins: M
     `origins` says which buffer the loads at some positions read; the others may read any.
     """
     moved = samples.shares(launch.workgroups) @ _moved(code, samples)
-    store = code.columns["store"] > 0
+    store = code.costs["store"] > 0
     reads, writes = float(moved[~store].sum()), float(moved[store].sum())
     readable = sum(b.size for b in launch.buffers if b.role in ("in", "inout", "workspace"))
     writable = sum(b.size for b in launch.buffers if b.role in ("out", "inout", "workspace"))
@@ -125,5 +125,5 @@ def _latency(moved: Traffic, chip: Chip) -> float:
 
 def _moved(code: Code, samples: Samples) -> NDArray[np.float64]:
     """[sampled workgroup, index in `code.positions`] bytes of vector memory."""
-    each = code.columns["bytes"] * (code.columns["category"] == MEMORY)
+    each = code.costs["bytes"] * (code.costs["category"] == MEMORY)
     return (samples.counts[:, code.positions] * each).astype(np.float64)

@@ -140,8 +140,8 @@ def _path(code: Code, block: Block, view: MemoryView) -> int:
     chip = code.chip
     ready: dict[int, int] = {}
     floor = end = shared = 0
-    costs = {name: code.column(name) for name in ("slow", "fast", "sgpr", "path", "store")}
-    lds_clocks = code.column("lds_port") + code.column("lds_conflict_256") // 256
+    costs = {name: code.whole(code.costs[name]) for name in ("slow", "fast", "sgpr", "path", "store")}
+    lds_clocks = code.whole(code.costs["lds_port"] + code.lds_conflict_256 // 256)
     for position in range(block.first, block.last):
         instruction = code.program.lines[position].instruction
         shape = shape_of(instruction)
