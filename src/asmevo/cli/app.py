@@ -19,6 +19,7 @@ VERBS = (
     "run",
     "debug",
     "compare",
+    "repair",
     "profile",
     "calibrate",
     "verify",

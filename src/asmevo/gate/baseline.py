@@ -124,11 +124,17 @@ class Baseline:
         """What launches set aside leave open."""
         if not any(b.usable for b in self.launches):
             causes = " ".join(f.message for b in self.launches for f in b.findings[:1])
-            message = f"No launch can judge a candidate; mend one or add another. {causes}"
+            message = f"No launch can judge a candidate; mend one or add another. {causes}{self._remedy()}"
             return (Finding("baseline.none", message),)
         timed = objective_of([b.launch for b in self.launches])
         aside = [b.launch.name for b in self.launches if not b.usable and not b.lost and b.launch in timed]
-        return tuple(_finding("objective", f"The launch {name!r} is timed {_TIMED}", name) for name in aside)
+        remedy = self._remedy()
+        return tuple(_finding("objective", f"The launch {name!r} is timed {_TIMED}{remedy}", name) for name in aside)
+
+    def _remedy(self) -> str:
+        """What may help where K0 depends on the order of waves."""
+        dependent = any(finding.rule == "baseline.order" for b in self.launches for finding in b.findings)
+        return " Where waves race through LDS, `asmevo repair` makes an object to take as K0." if dependent else ""
 
     def _examine(self, launch: Launch, number: int) -> LaunchBaseline:
         kernel = self._k0.kernel(launch.kernel or self._module.kernel)

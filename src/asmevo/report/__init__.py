@@ -12,6 +12,7 @@ from asmevo.report.objects import coverage_facts, coverage_text, object_facts, o
 from asmevo.report.oddities import oddities
 from asmevo.report.overlay import installed_text, overlay_text
 from asmevo.report.rebuilt import rebuild_facts, rebuild_text
+from asmevo.report.repaired import repair_facts, repair_text
 from asmevo.report.run import counts_text, result_text, run_facts, run_text
 from asmevo.report.stepping import comparison_facts, comparison_text, stop_facts, stop_text
 from asmevo.report.strength import strength_text
@@ -50,6 +51,8 @@ __all__ = [
     "rebuild_facts",
     "rebuild_text",
     "refusing",
+    "repair_facts",
+    "repair_text",
     "require_done",
     "result_text",
     "run_facts",
