@@ -19,8 +19,11 @@ SOURCES = (
 
 
 def compiled(function: F) -> F:
-    """Compile with numba; the machine code is cached on disk beside the source or in the user's cache."""
-    return cast(F, numba.njit(cache=True)(function))
+    """Compile with numba; the machine code is cached on disk beside the source or in the user's cache.
+
+    All of a replay becomes one function: left to itself LLVM calls the larger ones, which takes a third of the time.
+    """
+    return cast(F, numba.njit(cache=True, forceinline=True)(function))
 
 
 c_array: Final = cast(Callable[[Any, int], Any], cast(Any, numba).carray)

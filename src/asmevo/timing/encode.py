@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from struct import Struct
@@ -22,7 +22,6 @@ from asmevo.timing.machine import COSTS
 from asmevo.timing.recording import LdsConflicts
 from asmevo.timing.shape import Shape, shape_of
 from asmevo.verdict import UnsupportedError
-
 
 _COSTS: Final = Struct("=" + "".join(COSTS[name].char for name in COSTS.names or ()))
 
@@ -74,13 +73,13 @@ class _Encoded:
     codes: bytes
 
 
-def encode_program(program: Program, positions: Iterable[int], chip: Chip, lds: LdsConflicts | None = None) -> Code:
+def encode_program(program: Program, positions: NDArray[np.int64], chip: Chip, lds: LdsConflicts | None = None) -> Code:
     """Encode the positions that traces execute, with the bank conflicts of their LDS accesses where they are known.
 
     Raises `UnsupportedError` for an opcode without a row, a latency class the chip's table lacks, or more code than the
     machine record holds.
     """
-    where = np.unique(np.fromiter(positions, np.int64))
+    where = np.unique(positions)
     if len(program.lines) > CODE:
         raise UnsupportedError(f"The kernel has {len(program.lines)} instructions; the timing model holds {CODE}.")
     executed: list[int] = where.tolist()

@@ -8,8 +8,10 @@ what it does not see it leaves open.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -32,14 +34,25 @@ _PROBE: Final = 0x5BAD0000_5AFE0000
 
 
 class _Kind(Enum):
-    NOTHING = auto()
-    """It writes no register that could hold a pointer."""
     LOAD = auto()
     """Of anything but arguments: what it writes is no pointer that is known."""
     ARGUMENTS = auto()
     """A scalar load at a constant offset."""
     COPY = auto()
     OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What an instruction does with pointers."""
+
+    kind: _Kind
+    address: RegSet
+    """Registers that hold the pointer of a vector load or atomic."""
+    reads: RegSet
+    writes: RegSet
+    touches: RegSet
+    """Both; 0 when it writes no register that could hold a pointer. Where it touches none it changes nothing."""
 
 
 def origins(program: Program, launch: Launch) -> dict[int, str]:
@@ -58,16 +71,18 @@ def origins(program: Program, launch: Launch) -> dict[int, str]:
         begin = begins[number]
         assert begin is not None
         sets = list(begin)
+        followed = reduce(or_, sets)
         for position in range(blocks[number].first, blocks[number].last):
             instruction = program.lines[position].instruction
-            kind, address, reads, writes = _facts(instruction)
-            if address:
-                made = [n for n, held in enumerate(sets) if n and held & address]
+            known = _facts(instruction)
+            if known.address:
+                made = [n for n, held in enumerate(sets) if n and held & known.address]
                 found.pop(position, None)
                 if len(made) == 1:
                     found[position] = names[made[0] - 1]
-            if kind is not _Kind.NOTHING:
-                _step(sets, instruction, kind, reads, writes, offsets)
+            if known.touches & followed:
+                _step(sets, instruction, known, offsets)
+                followed = reduce(or_, sets)
         for successor in blocks[number].successors:
             before = begins[successor]
             joined = sets if before is None else [a | b for a, b in zip(before, sets, strict=True)]
@@ -85,16 +100,15 @@ def _arguments(program: Program, launch: Launch) -> RegSet:
     return sum(1 << int(unit) for unit in held)
 
 
-def _step(
-    sets: Sets, instruction: Instruction, kind: _Kind, reads: RegSet, writes: RegSet, offsets: Mapping[int, int]
-) -> None:
+def _step(sets: Sets, instruction: Instruction, known: _Facts, offsets: Mapping[int, int]) -> None:
+    kind, reads, writes = known.kind, known.reads, known.writes
     keep = ~writes
     if kind is _Kind.ARGUMENTS:
         base, offset = instruction.operands[1:3]
         assert isinstance(base, Reg) and isinstance(offset, Imm)
-        known = sets[0] & base.units == base.units and not any(held & base.units for held in sets[1:])
+        certain = sets[0] & base.units == base.units and not any(held & base.units for held in sets[1:])
         sets[:] = [held & keep for held in sets]
-        for n, unit in enumerate(units(writes) if known else ()):
+        for n, unit in enumerate(units(writes) if certain else ()):
             at = offset.signed + 4 * n
             if pointer := offsets.get(at) or offsets.get(at - 4):
                 sets[pointer] |= 1 << unit
@@ -107,25 +121,29 @@ def _step(
 
 
 @lru_cache(maxsize=1 << 16)
-def _facts(instruction: Instruction) -> tuple[_Kind, RegSet, RegSet, RegSet]:
-    """What an instruction does here, the registers that hold its pointer, and those it reads and writes."""
+def _facts(instruction: Instruction) -> _Facts:
     known = effects(instruction)
     row, reads, writes = known.row, known.reads & ~_FLAGS, known.writes & ~_FLAGS
-    if not isinstance(row, MemoryRow):
-        kind = _Kind.COPY if instruction.base in _COPIES else _Kind.OTHER
-        return kind if writes else _Kind.NOTHING, 0, reads, writes
+    if isinstance(row, MemoryRow):
+        kind, address = _access(instruction, row)
+    else:
+        kind, address = _Kind.COPY if instruction.base in _COPIES else _Kind.OTHER, 0
+    return _Facts(kind, address, reads, writes, reads | writes if writes else 0)
+
+
+def _access(instruction: Instruction, row: MemoryRow) -> tuple[_Kind, RegSet]:
+    """What a memory instruction does here, and the registers that hold its pointer."""
     operands = instruction.operands
-    kind = _Kind.LOAD if writes else _Kind.NOTHING
     if row.space is Space.SCALAR and row.kind == "load" and len(operands) > 2:
         constant = isinstance(operands[1], Reg) and isinstance(operands[2], Imm)
-        return _Kind.ARGUMENTS if constant and writes else kind, 0, reads, writes
+        return _Kind.ARGUMENTS if constant else _Kind.LOAD, 0
     if row.space not in _BUFFERS or row.kind == "store":
-        return kind, 0, reads, writes
+        return _Kind.LOAD, 0
     if row.space is Space.BUFFER:  # data, voffset, descriptor, soffset; no data when it goes to LDS
         operands = operands[1 if "lds" in instruction.modifiers else 2 :][:1]
     elif row.kind == "load":
         operands = operands[1:]
-    return kind, _registers(operands), reads, writes
+    return _Kind.LOAD, _registers(operands)
 
 
 def _registers(operands: Sequence[object]) -> RegSet:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asmevo.isa import MatrixRow, row_of
+from asmevo.isa import Instruction, MatrixRow, row_of
 from asmevo.launch import Launch
 from asmevo.program import Program
 from asmevo.timing.chips import Chip
@@ -91,10 +91,17 @@ def prepare(
 
 def _matrix_bits(program: Program, samples: Samples) -> int:
     """Bits of an element of most matrix instructions that are executed; 0 when there are none."""
-    counts = samples.counts.sum(axis=0)
+    positions: list[int] = samples.positions.tolist()
+    times: list[int] = samples.counts[:, positions].sum(axis=0).tolist()
+    opcodes: dict[str, Instruction] = {}
+    executed: Counter[str] = Counter()
+    for position, count in zip(positions, times, strict=True):
+        instruction = program.lines[position].instruction
+        opcodes[instruction.mnemonic] = instruction
+        executed[instruction.mnemonic] += count
     found: Counter[int] = Counter()
-    for position in map(int, samples.positions):
-        row = row_of(program.lines[position].instruction)
+    for mnemonic, instruction in opcodes.items():
+        row = row_of(instruction)
         if isinstance(row, MatrixRow):
-            found[_BITS.get(row.a_type, 0)] += int(counts[position])
+            found[_BITS.get(row.a_type, 0)] += executed[mnemonic]
     return max(found, key=lambda bits: (found[bits], bits), default=0)
