@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import lru_cache, reduce
-from operator import or_
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -71,7 +70,7 @@ def origins(program: Program, launch: Launch) -> dict[int, str]:
         begin = begins[number]
         assert begin is not None
         sets = list(begin)
-        followed = reduce(or_, sets)
+        followed = _union(sets)
         for position in range(blocks[number].first, blocks[number].last):
             instruction = program.lines[position].instruction
             known = _facts(instruction)
@@ -82,7 +81,7 @@ def origins(program: Program, launch: Launch) -> dict[int, str]:
                     found[position] = names[made[0] - 1]
             if known.touches & followed:
                 _step(sets, instruction, known, offsets)
-                followed = reduce(or_, sets)
+                followed = _union(sets)
         for successor in blocks[number].successors:
             before = begins[successor]
             joined = sets if before is None else [a | b for a, b in zip(before, sets, strict=True)]
@@ -98,6 +97,13 @@ def _arguments(program: Program, launch: Launch) -> RegSet:
     scalars = entry_state(program.kernel.descriptor, _PROBE, launch.block, 0).scalars
     held = np.flatnonzero((scalars == _PROBE & 0xFFFFFFFF) | (scalars == _PROBE >> 32))
     return sum(1 << int(unit) for unit in held)
+
+
+def _union(sets: Sets) -> RegSet:
+    union = 0
+    for held in sets:
+        union |= held
+    return union
 
 
 def _step(sets: Sets, instruction: Instruction, known: _Facts, offsets: Mapping[int, int]) -> None:
