@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asmevo.isa import RegSet, effects, span, units
-from asmevo.isa.registers import EXEC, MODE
+from asmevo.isa import RegSet, units
 from asmevo.program import Block, Line, Program
 from asmevo.program.liveness import liveness
-from asmevo.prove.entry import Facts, entry_facts
+from asmevo.prove.ahead import Sides, loads_ahead
+from asmevo.prove.entry import ALWAYS, Facts, begin_state, entry_facts
+from asmevo.prove.loads import memories, same_loads
 from asmevo.prove.publishing import publishes
 from asmevo.prove.steering import steering_registers
-from asmevo.prove.values import Load, Number, Numbers, State, run, step
+from asmevo.prove.values import Numbers, State, run
 from asmevo.verdict import UnsupportedError
 
 
@@ -53,7 +54,7 @@ class Prover:
     """Proves changed blocks of candidates of one K0. Raises `UnsupportedError` for an opcode without a row in K0.
 
     By induction over blocks: wherever a block begins, registers that are live there in K0 hold the same in both
-    programs. Of other registers of the candidate only what `entry_facts` says is used.
+    programs. Of other registers of the candidate only what `entry_facts` says is used, and what `loads_ahead` finds.
     """
 
     def __init__(self, k0: Program) -> None:
@@ -82,7 +83,11 @@ class Prover:
             # What is dead in the candidate too cannot matter: there one name for the old value serves both.
             dead = ~live.live_in(candidate.blocks[block.number].first)
             proofs.append(self._compare(block, before, after, facts[block.number], dead, publishing))
-        return tuple(proofs)
+        if all(proof.proved for proof in proofs):
+            return tuple(proofs)
+        sides = Sides(k0, candidate, self._live, live, facts, self._steering, self._carried, publishing)
+        ahead = loads_ahead(sides, [proof.block for proof in proofs if not proof.proved])
+        return tuple(_equal(proof.block) if proof.block in ahead else proof for proof in proofs)
 
     def _compare(
         self,
@@ -94,12 +99,12 @@ class Prover:
         publishing: bool,
     ) -> BlockProof:
         numbers = Numbers()
-        begin = self._live.live_in(block.first) | _ALWAYS
-        end = self._live.live_out(block.last - 1) | _ALWAYS
+        begin = self._live.live_in(block.first) | ALWAYS
+        end = self._live.live_out(block.last - 1) | ALWAYS
         steering = self._steering[block.number]
         try:
             old = run(before, State(numbers, publishes=publishing, carried=self._carried))
-            state = _begin(numbers, facts, begin, dead, publishing)
+            state = begin_state(numbers, facts, begin, dead, publishing)
             state.carried = self._carried
             new = run(after, state)
         except UnsupportedError as error:
@@ -109,8 +114,8 @@ class Prover:
         return BlockProof(
             block.number,
             differing=differing,
-            same_memory=_memories(old) == _memories(new),
-            same_loads=_same_loads(old, new),
+            same_memory=memories(old) == memories(new),
+            same_loads=same_loads(old.loads, new.loads),
             same_branch=old.condition == new.condition,
             steers=differing & steering,
             steered=frozenset(i for i, by in new.steered.items() if old.steered.get(i) != by),
@@ -118,22 +123,9 @@ class Prover:
         )
 
 
-_ALWAYS: RegSet = EXEC | span(MODE, 1)
-"""Read by vector instructions whatever they name."""
-
-
-def _begin(numbers: Numbers, facts: Facts, live: RegSet, dead: RegSet, publishing: bool) -> State:
-    """The state in which a block of the candidate begins."""
-    state = State(numbers, publishes=publishing, shared=live | dead)
-    known: dict[int, Number] = {}
-    for unit, instruction in facts.items():
-        if live >> unit & 1 or effects(instruction).reads & ~live:
-            continue
-        then = State(numbers, publishes=publishing, shared=live)
-        step(then, instruction)
-        known[unit] = then.register(unit)
-    state.registers.update(known)
-    return state
+def _equal(block: int) -> BlockProof:
+    """The proof of a block of which nothing is missing."""
+    return BlockProof(block, 0, True, True, True, 0, frozenset(), frozenset())
 
 
 def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
@@ -141,31 +133,3 @@ def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
         a.id == b.id and a.instruction == b.instruction and a.target == b.target
         for a, b in zip(before, after, strict=True)
     )
-
-
-def _same_loads(old: State, new: State) -> bool:
-    """An added load may fault, and one that is gone may have seen what another wave stored meanwhile.
-
-    A line that makes the same load as in K0 keeps its side of barriers by the rules of the static stage; of other lines
-    only this says that they do.
-    """
-    before, after = _by_number(old), _by_number(new)
-    if {n: len(loads) for n, loads in before.items()} != {n: len(loads) for n, loads in after.items()}:
-        return False
-    return all(
-        here.barriers <= there.barriers
-        for number, loads in after.items()
-        if {load.line for load in loads} != {load.line for load in before[number]}
-        for here, there in zip(loads, before[number], strict=True)
-    )
-
-
-def _by_number(state: State) -> dict[Number, list[Load]]:
-    found: dict[Number, list[Load]] = {}
-    for load in state.loads:
-        found.setdefault(load.number, []).append(load)
-    return found
-
-
-def _memories(state: State) -> tuple[Number, Number]:
-    return state.memory("memory"), state.memory("lds")

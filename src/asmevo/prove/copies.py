@@ -45,6 +45,18 @@ class _Neutral:
         raise _Opaque
 
 
+class _Choosing:
+    """Selects by a condition that is known, and nothing else."""
+
+    def select(self, condition: object, a: object, b: object) -> object:
+        if not isinstance(condition, _Constant):
+            raise _Opaque
+        return a if condition.bits else b
+
+    def __getattr__(self, name: str) -> object:
+        raise _Opaque
+
+
 def _fills(kind: str, register: Reg) -> bool:
     """Whether values of a type (`b32`, `u16`, ...) have as many bits as the register: a part of it is no copy."""
     digits = kind.lstrip("abcdefghijklmnopqrstuvwxyz")
@@ -81,4 +93,34 @@ def copied_use(instruction: Instruction) -> int | None:
     same_width = isinstance(target, Reg) and slot.type == source[0].type and _fills(slot.type, target)
     operand = source[1]
     plain = not operand.sext if isinstance(operand, Reg) else isinstance(operand, Imm) and not operand.is_float
+    return result.slot if same_width and plain else None
+
+
+@lru_cache(maxsize=1 << 12)
+def chosen_use(instruction: Instruction, scc: bool) -> int | None:
+    """Index in `bind()` of the operand that a scalar selection hands on with this SCC; None if it is no selection."""
+    row = row_of(instruction)
+    if not isinstance(row, ScalarRow) or instruction.modifiers:
+        return None
+    bound = list(bind(instruction, row))
+    defs = [(slot, operand) for slot, operand in bound if slot.is_def]
+    if len(defs) != 1 or defs[0][0].hidden or any(slot.tied >= 0 for slot, _ in bound):
+        return None
+    uses: list[object] = []
+    for index, (slot, operand) in enumerate(bound):
+        if slot.hidden == "scc":
+            uses.append(_Constant(int(scc)))
+        elif slot.is_use:
+            if slot.hidden or not isinstance(operand, (Reg, Imm)):
+                return None
+            uses.append(_Use(index))
+    try:
+        result = row.meaning(_Choosing(), *uses)
+    except _Opaque:
+        return None
+    if not isinstance(result, _Use):
+        return None
+    (slot, target), (kind, operand) = defs[0], (bound[result.slot][0].type, bound[result.slot][1])
+    same_width = isinstance(target, Reg) and slot.type == kind and _fills(slot.type, target)
+    plain = isinstance(operand, Reg) or (isinstance(operand, Imm) and not operand.is_float)
     return result.slot if same_width and plain else None

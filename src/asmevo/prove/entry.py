@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from asmevo.isa import Instruction, MemoryRow, RegSet, ScalarRow, effects, units
+from asmevo.isa import Instruction, MemoryRow, RegSet, ScalarRow, effects, span, units
+from asmevo.isa.registers import EXEC, MODE
 from asmevo.program import Line, Program
+from asmevo.prove.values import Number, Numbers, State, step
+
+ALWAYS: RegSet = EXEC | span(MODE, 1)
+"""Read by vector instructions whatever they name."""
 
 Facts: TypeAlias = dict[int, Instruction]
 """Unit to the scalar instruction whose result it holds, all of whose operands still hold what they held then."""
@@ -62,3 +67,17 @@ def _is_pure(instruction: Instruction, reads: RegSet, writes: RegSet) -> bool:
     row = effects(instruction).row
     single = sum(slot.is_def for slot in row.slots) == 1 and not any(s.is_def and s.hidden for s in row.slots)
     return isinstance(row, ScalarRow) and not isinstance(row, MemoryRow) and single and not reads & writes
+
+
+def begin_state(numbers: Numbers, facts: Facts, live: RegSet, dead: RegSet, publishing: bool) -> State:
+    """The state in which a block of the candidate begins."""
+    state = State(numbers, publishes=publishing, shared=live | dead)
+    known: dict[int, Number] = {}
+    for unit, instruction in facts.items():
+        if live >> unit & 1 or effects(instruction).reads & ~live:
+            continue
+        then = State(numbers, publishes=publishing, shared=live)
+        step(then, instruction)
+        known[unit] = then.register(unit)
+    state.registers.update(known)
+    return state

@@ -30,11 +30,11 @@ from asmevo.isa import (
     span,
 )
 from asmevo.isa import units as units_of
-from asmevo.isa.registers import EXEC, EXEC_LO, MODE, VGPR_BASE
+from asmevo.isa.registers import EXEC, EXEC_LO, MODE, SCC, VGPR_BASE
 from asmevo.isa.row import HIDDEN
 from asmevo.program import Line
 from asmevo.prove.commuting import commutes
-from asmevo.prove.copies import copied_use
+from asmevo.prove.copies import chosen_use, copied_use
 from asmevo.prove.steering import MASKS, NOTHING, Carried, judges_data, steering_units
 from asmevo.verdict import UnsupportedError
 
@@ -46,7 +46,7 @@ _BRANCHES = frozenset({"branch", "cbranch", "endpgm"})
 _NO_STORAGE: RegSet = span(102, 4) | span(108, 16)
 """Scalar names that need not keep what is written to them: flat_scratch and xnack_mask, which gfx942 keeps elsewhere or
 changes itself, and ttmp0 to ttmp15, which belong to the trap handler (LLVM AMDGPUUsage, trap handler registers)."""
-_SCOPES = frozenset({"sc0", "sc1", "glc"})
+SCOPES = frozenset({"sc0", "sc1", "glc"})
 """Modifiers of loads that other waves, other compute units or the host write to meanwhile (LLVM AMDGPUUsage, memory
 model gfx942)."""
 _MEMORY, _LDS = "memory", "lds"
@@ -122,6 +122,8 @@ class State:
     """Spaces to which a store is steered by what it stores, too."""
     shared: RegSet = -1
     """Registers that hold the same at the begin of both runs; any other one stands for itself in this run alone."""
+    decided: dict[Number, bool] = field(default_factory=dict[Number, bool])
+    """What SCC is known to be on the way that is followed, by its number: the branch at the end was decided by it."""
 
     def register(self, unit: int) -> Number:
         found = self.registers.get(unit)
@@ -195,6 +197,9 @@ def step(state: State, instruction: Instruction) -> Number | None:
 def _is_copy(state: State, instruction: Instruction, known: Effects, bound: list[tuple[Slot, Operand | None]]) -> bool:
     """Hand the numbers of a copied source on to the destination."""
     use = copied_use(instruction)
+    if use is None and state.decided:
+        known_scc = state.decided.get(state.register(SCC))
+        use = None if known_scc is None else chosen_use(instruction, known_scc)
     if use is None:
         return False
     source = bound[use][1]
@@ -253,7 +258,7 @@ def _key(
 def _read(state: State, known: Effects, unit: int, *, lanes: bool) -> Number:
     value = state.register(unit)
     if lanes and known.masked and unit >= VGPR_BASE:
-        return state.numbers.active(_exec(state), value)
+        return state.numbers.active(exec_number(state), value)
     return value
 
 
@@ -275,11 +280,12 @@ def _written(known: Effects, bound: list[tuple[Slot, Operand | None]]) -> list[i
 
 def _write(state: State, known: Effects, unit: int, value: Number) -> None:
     if known.masked and unit >= VGPR_BASE:
-        value = state.numbers.merged(_exec(state), value, state.register(unit))
+        value = state.numbers.merged(exec_number(state), value, state.register(unit))
     state.registers[unit] = value
 
 
-def _exec(state: State) -> Number:
+def exec_number(state: State) -> Number:
+    """The number of EXEC as a whole: which lanes are active."""
     return state.numbers.of("exec", *(state.register(u) for u in range(EXEC_LO, EXEC_LO + EXEC.bit_count())))
 
 
@@ -289,8 +295,8 @@ def _access(state: State, instruction: Instruction, row: MemoryRow, value: Numbe
     So does a load with a scope: another wave may have stored since the last one, and what is loaded behind it is newer.
     """
     touched = _memories(instruction, row)
-    if row.kind == "load" and not _SCOPES & instruction.modifiers.keys():
-        touched = (_LDS,) if _LDS in touched and row.space is not Space.LDS and _to_lds(instruction, row) else ()
+    if row.kind == "load" and not SCOPES & instruction.modifiers.keys():
+        touched = (_LDS,) if _LDS in touched and row.space is not Space.LDS and to_lds(instruction, row) else ()
     for name in touched:
         state.memories[name] = state.numbers.of("behind", value, state.memory(name))
 
@@ -298,10 +304,11 @@ def _access(state: State, instruction: Instruction, row: MemoryRow, value: Numbe
 def _memories(instruction: Instruction, row: MemoryRow) -> tuple[str, ...]:
     if row.space is Space.LDS:
         return (_LDS,)
-    if row.space is Space.FLAT or _to_lds(instruction, row):
+    if row.space is Space.FLAT or to_lds(instruction, row):
         return (_MEMORY, _LDS)
     return (_MEMORY,)
 
 
-def _to_lds(instruction: Instruction, row: MemoryRow) -> bool:
+def to_lds(instruction: Instruction, row: MemoryRow) -> bool:
+    """Whether a load writes LDS and no register."""
     return "lds" in instruction.modifiers or "lds_dma" in row.tags
