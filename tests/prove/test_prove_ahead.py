@@ -122,7 +122,8 @@ SCALAR_AHEAD = replaced(
     ),
     (
         "    s_cbranch_scc1 loop\n",
-        "    s_cselect_b64 s[14:15], s[8:9], s[14:15]\n    global_load_dword v8, v0, s[14:15]\n    s_cbranch_scc1 loop\n",
+        "    s_cselect_b64 s[14:15], s[8:9], s[14:15]\n    global_load_dword v8, v0, s[14:15]\n"
+        "    s_cbranch_scc1 loop\n",
     ),
 )
 

@@ -1,16 +1,16 @@
 """Loads that a candidate makes one turn of a loop ahead of K0: at the end of each block that leads into the loop.
 
-A second induction over the one of `Prover`. Claim: wherever the loop begins, certain registers of the candidate hold, in
-lanes that are on, what certain loads of the loop will give in K0 on the turn that begins. Shown at the end of every
-block that leads into the loop (its own back edge with SCC as the branch found it), with K0 followed on into the turn:
-equal numbers mean the same address, lanes, form and memory. The loop itself is then compared from that beginning.
+A second induction over the one of `Prover`. Claim: wherever the loop begins, certain registers of the candidate hold,
+in lanes that are on, what certain loads of the loop will give in K0 on the turn that begins. Shown at the end of every
+block that leads into the loop (on its own back edge with SCC as the branch found it), with K0 followed on into the
+turn: equal numbers mean the same address, lanes, form and memory. The loop is then compared from that beginning.
 
 Every load that the candidate makes is one that K0 makes, on the same way and as often, with one exception: on the way
-out of the loop the loads for a turn that K0 does not have. Those must be unable to fault: either a load that K0 makes on
-this very turn, or one through a descriptor of no records and without a scalar offset, whose lanes are all out of range
-and access nothing (CDNA3 ISA, buffer range checking: offset >= num_records - soffset, or index >= num_records). A large
-num_records protects nothing, and neither does the value of an address. So such a load needs `s_cselect_b32 W, RECORDS,
-0` under the SCC that decides the branch.
+out of the loop the loads for a turn that K0 does not have. Those must be unable to fault: either a load that K0 makes
+on this very turn, or one through a descriptor of no records and without a scalar offset, whose lanes are all out of
+range and access nothing (CDNA3 ISA, buffer range checking: offset >= num_records - soffset, or index >= num_records).
+A large num_records protects nothing, and neither does the value of an address. So such a load needs `s_cselect_b32 W,
+RECORDS, 0` under the SCC that decides the branch.
 """
 
 from __future__ import annotations
