@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from asmevo.codeobject import CodeObject
@@ -16,6 +17,8 @@ from asmevo.gate.coverage import coverage
 from asmevo.gate.differential import BYTES, differential
 from asmevo.gate.influence import InfluenceStage
 from asmevo.gate.leeway import Leeway
+from asmevo.gate.moving import BYTES as MOVED_BYTES
+from asmevo.gate.moving import MovedStage
 from asmevo.gate.proof import ProofStage
 from asmevo.gate.report import Report
 from asmevo.gate.resources import resources
@@ -32,7 +35,8 @@ class Gate:
     nothing else changed), `resources`, `static`, `proof` (cheap, and it says what launches may not be trusted to show),
     `baseline` (K0 against itself, once), `differential`, `coverage`, `influence` (some launch shows what each changed
     line computes), `checked` (a few workgroups again, for what is late, racy, unwritten or out of bounds; where the
-    device can check).
+    device can check). A candidate that is not proved must leave K0's memory also when approximations of both are moved
+    as far as hardware may be off (see `asmevo.gate.moving`), else it is UNKNOWN.
     Evidence that is missing is UNKNOWN: an opcode without a row, a device that was lost, a changed line that nothing
     executed. Verdicts depend on bytes and launches only, never on the order of candidates.
 
@@ -59,6 +63,7 @@ class Gate:
         self._kernel, self._device, self._limits = kernel, device, limits or RunLimits()
         self._static, self._proof = StaticBaseline(self.program), ProofStage(self.program)
         self._checked, self._influence = CheckedStage(self.program), InfluenceStage(self.program)
+        self._moved = MovedStage(self.program)
         self._leeway = None if inexact is None else Leeway(self.program, self.launches, inexact)
         self._baseline: Baseline | Check | None = None
 
@@ -96,7 +101,12 @@ class Gate:
             return checks
         influence = self._influence
         result = differential(candidate.obj, self._kernel, baseline, self._device)
-        other_results = any(finding.rule == BYTES for finding in result.check.findings)
+        if result.check.verdict.admitted and check.verdict is not Verdict.PROVED:
+            finding = self._moved.finding(candidate.program, self._kernel, baseline, self._device, proofs)
+            if finding is not None:
+                unknown = replace(result.check, verdict=Verdict.UNKNOWN, findings=(finding,))
+                result = replace(result, check=unknown)
+        other_results = any(finding.rule in (BYTES, MOVED_BYTES) for finding in result.check.findings)
         if self._leeway is not None and other_results and check.verdict is not Verdict.PROVED:
             influence = self._leeway.influence
             result = self._leeway.differential(candidate.obj, candidate.program, self._kernel, baseline, self._device)

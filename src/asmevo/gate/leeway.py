@@ -20,10 +20,11 @@ from asmevo.gate.baseline import Baseline, LaunchBaseline, Track
 from asmevo.gate.differential import Differential, difference, differential, place_of
 from asmevo.gate.inexact import METRIC, Error, Result, require_references, results_of
 from asmevo.gate.influence import InfluenceStage
-from asmevo.gate.nudge import VARIANTS, nudged, unknown_errors
+from asmevo.gate.moving import Moved
+from asmevo.gate.nudge import VARIANTS, unknown_errors
 from asmevo.launch import Launch
 from asmevo.program import Program
-from asmevo.verdict import Check, Finding, InputError, Severity, UnsupportedError, Verdict
+from asmevo.verdict import Check, Finding, Severity, Verdict
 
 NAME = "differential"
 AS_IS = "as computed"
@@ -147,29 +148,15 @@ class Leeway:
         """Errors on every launch when approximations are moved; a finding where that cannot be run, or gives other
         infinities or NaN."""
         errors: _Errors = {}
-        try:
-            module = device.load(nudged(program, variant, self._k0), kernel)
-        except (InputError, UnsupportedError) as error:
-            return Finding("inexact.moved", f"Approximations cannot be moved {variant}: {error}", Severity.WARNING)
-        for known in baseline.usable:
-            track, launch = known.tracks[0], known.launch
-            try:
-                outcome = device.run(
-                    module, launch, track.work,
-                    limits=known.limits, workgroups=launch.sampled(), wave_order=track.order,
-                )  # fmt: skip
-                if not outcome.done:
-                    message = (
-                        f"With approximations moved {variant} a run ends with {outcome.status} on {launch.name!r}."
-                    )
-                    return Finding("inexact.moved", message, Severity.WARNING)
-                for result in self.results(known):
-                    values = result.values(track.work.data)
-                    if finding := _special(result, values, place_of(known, track, 0) | {"moved": variant}):
-                        return finding
-                    errors.setdefault(launch.name, {}).setdefault(variant, {})[result.name] = result.error(values)
-            finally:
-                track.reset()
+        for known in Moved(self._k0, variant, kernel, device).runs(program, baseline.usable):
+            if isinstance(known, Finding):
+                return known
+            track, name = known.tracks[0], known.launch.name
+            for result in self.results(known):
+                values = result.values(track.work.data)
+                if finding := _special(result, values, place_of(known, track, 0) | {"moved": variant}):
+                    return finding
+                errors.setdefault(name, {}).setdefault(variant, {})[result.name] = result.error(values)
         return errors
 
 

@@ -56,6 +56,11 @@ def unknown_errors(*programs: Program) -> Iterator[Finding]:
                 yield Finding("inexact.approximation", message, Severity.WARNING, line.id)
 
 
+def has_moved(program: Program) -> bool:
+    """Whether `nudged` changes anything."""
+    return next(_moved(program), None) is not None
+
+
 def nudged(program: Program, variant: str, k0: Program) -> bytes:
     """The object in which results of such opcodes are moved as one of `VARIANTS` says.
 
