@@ -182,7 +182,7 @@ REFUSED = {
     ),
     "infinity where K0 has NaN": (by_reciprocal(product="v_mul_legacy_f32 v9, v2, v6"), "special"),
     "an approximation of unknown error": (
-        (Insert(FIXUP, ("v_rcp_iflag_f32_e32 v6, v4", "s_nop 0")), by_reciprocal()[1], by_reciprocal()[2]),
+        (Insert(FIXUP, ("v_exp_legacy_f32_e32 v6, v4", "s_nop 0")), by_reciprocal()[1], by_reciprocal()[2]),
         "approximation",
     ),
 }
@@ -277,7 +277,17 @@ class Special(Quotient):
 
 
 @pytest.mark.parametrize(("variant", "sign"), [("down", -1), ("up", 1)])
-@pytest.mark.parametrize(("opcode", "ulps"), [("v_rcp_f32", 1), ("v_rsq_f32", 1), ("v_sqrt_f32", 1), ("v_exp_f32", 2)])
+@pytest.mark.parametrize(
+    ("opcode", "ulps"),
+    [
+        ("v_rcp_f32", 1),
+        ("v_rcp_iflag_f32", 1),
+        ("v_sqrt_f32", 1),
+        ("v_rsq_f32", 2),
+        ("v_exp_f32", 2),
+        ("v_log_f32", 4),
+    ],
+)
 @pytest.mark.parametrize("encoding", ["e32", "e64"])
 def test_moved_approximations_are_off_by_as_much_as_hardware(device, variant, sign, opcode, ulps, encoding):
     program = with_result(f"    {opcode}_{encoding} v9, v2\n    s_nop 0\n")
@@ -324,10 +334,11 @@ def _is_next(x, moved, toward):
     [
         "v_rcp_f32_sdwa v6, v4 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD",
         "v_rcp_f32_dpp v6, v4 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf",
-        "v_log_f32_e32 v6, v4",
+        "v_sin_f32_e32 v6, v4",
+        "v_rcp_f16_e32 v6, v4",
     ],
 )
-def test_other_forms_and_logarithms_are_not_moved(reciprocal):
+def test_others_and_other_forms_are_not_moved(reciprocal):
     program = with_result(f"    {reciprocal}\n    s_nop 0\n    v_mul_f32_e32 v9, v2, v6\n")
     (found,) = [x for x in program.lines if x.instruction.text.startswith(reciprocal.split()[0] + " v6, v4")]
     assert is_approximation(found) and not is_nudged(found)
@@ -367,7 +378,7 @@ class Third(Quotient):
 
 
 UNKNOWN = {
-    "of which nothing is computed": ("v_rcp_iflag_f32_e32 v12, v0", ""),
+    "of which nothing is computed": ("v_cos_f32_e32 v12, v0", ""),
     "of a form that is not moved": ("v_rcp_f32_dpp v12, v0 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf", ""),
     "in front of all loads, and of whose value the result is": (
         "v_rcp_f64_e32 v[12:13], v[14:15]",

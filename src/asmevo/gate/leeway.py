@@ -148,9 +148,9 @@ class Leeway:
         """Errors on every launch when approximations are moved; a finding where that cannot be run, or gives other
         infinities or NaN."""
         errors: _Errors = {}
-        for known in Moved(self._k0, variant, kernel, device).runs(program, baseline.usable):
-            if isinstance(known, Finding):
-                return known
+        for known, problem in Moved(self._k0, variant, kernel, device).runs(program, baseline.usable):
+            if problem is not None:
+                return problem
             track, name = known.tracks[0], known.launch.name
             for result in self.results(known):
                 values = result.values(track.work.data)

@@ -1,26 +1,24 @@
 """Whether results that are K0's here would be K0's where approximations are as wrong as hardware may make them.
 
 The simulator rounds reciprocals nearly correctly, so a division without its Newton steps may give K0's bits on every
-launch whose quotients are exact, and other ones on hardware. K0 and the candidate are therefore also compared with
-approximations moved down and up (`asmevo.gate.nudge`). A proof needs none of this: hardware approximates the same value
-by the same.
+launch whose quotients are exact, and other ones on hardware. Where something that is not proved to be K0's meets an
+approximation, K0 and the candidate are therefore also compared with approximations moved (`asmevo.gate.nudge`). A proof
+needs none of this: hardware approximates the same value by the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from asmevo.device import Device
 from asmevo.gate.baseline import Baseline, LaunchBaseline
 from asmevo.gate.memory import Snapshot, describe_difference
-from asmevo.gate.nudge import has_moved, nudged, unknown_errors
-from asmevo.program import Program
-from asmevo.prove import BlockProof
+from asmevo.gate.nudge import VARIANTS, approximations, is_nudged, nudged, unknown_error
+from asmevo.program import Line, Program
+from asmevo.prove import BlockProof, dependents
 from asmevo.verdict import Finding, InputError, Severity, UnsupportedError
 
-VARIANTS = ("down", "up")
-"""Of those of `asmevo.gate.nudge`, the ones in which lines go the same way wherever they stand."""
 BYTES = "moved.bytes"
 """Rule of a finding that memory is another one when approximations are moved."""
 
@@ -34,13 +32,15 @@ class Moved:
     kernel: str | None
     device: Device
 
-    def runs(self, program: Program, launches: Sequence[LaunchBaseline]) -> Iterator[LaunchBaseline | Finding]:
-        """Each launch, while its first track holds what the program leaves; a finding, the last one, where it cannot be
-        run."""
+    def runs(
+        self, program: Program, launches: Sequence[LaunchBaseline]
+    ) -> Iterator[tuple[LaunchBaseline, Finding | None]]:
+        """Each launch, while its first track holds what the program leaves, or with why that cannot be run."""
         try:
             module = self.device.load(nudged(program, self.variant, self.k0), self.kernel)
         except (InputError, UnsupportedError) as error:
-            yield self._finding(f"Approximations cannot be moved {self.variant}: {error}")
+            refused = _unknown(f"Approximations cannot be moved {self.variant}: {error}")
+            yield from ((known, refused) for known in launches)
             return
         for known in launches:
             track, launch = known.tracks[0], known.launch
@@ -49,16 +49,10 @@ class Moved:
                     module, launch, track.work,
                     limits=known.limits, workgroups=launch.sampled(), wave_order=track.order,
                 )  # fmt: skip
-                if not outcome.done:
-                    how = f"With approximations moved {self.variant} a run ends with {outcome.status}"
-                    yield self._finding(f"{how} on {launch.name!r}.")
-                    return
-                yield known
+                how = f"With approximations moved {self.variant} a run ends with {outcome.status} on {launch.name!r}."
+                yield known, None if outcome.done else _unknown(how)
             finally:
                 track.reset()
-
-    def _finding(self, message: str) -> Finding:
-        return Finding("inexact.moved", message, Severity.WARNING)
 
 
 class MovedStage:
@@ -66,46 +60,77 @@ class MovedStage:
 
     def __init__(self, k0: Program) -> None:
         self._k0 = k0
-        self._after: dict[str, dict[str, Snapshot] | Finding] = {}
+        self._after: dict[str, dict[str, Snapshot | Finding]] = {}
 
     def finding(
         self, program: Program, kernel: str | None, baseline: Baseline, device: Device, proofs: Sequence[BlockProof]
     ) -> Finding | None:
         """Why K0's results may not be the candidate's on hardware; None where nothing speaks for that.
 
-        An approximation of unknown error in a block that is not proved is such a reason. Timed launches are run only
-        where there are no others.
+        An approximation that meets what is not proved, and cannot be moved, is such a reason. Timed launches are run
+        only where there are no others.
         """
-        unproved = {proof.block for proof in proofs if not proof.proved}
-        for one in (self._k0, program):
-            for finding in unknown_errors(one):
-                if finding.line is not None and one.block_of[finding.line] in unproved:
-                    return finding
-        if not has_moved(self._k0) and not has_moved(program):
+        meets = False
+        for one, other in ((self._k0, program), (program, self._k0)):
+            lines = approximations(one)
+            differing = _differing(one, other, proofs) if lines else frozenset[int]()
+            unknown = [line for line in lines if not is_nudged(line)]
+            if _meet(one, unknown, differing):
+                return unknown_error(next(line for line in unknown if _meet(one, [line], differing)))
+            meets = meets or _meet(one, lines, differing)
+        if not meets:
             return None
         launches = [b for b in baseline.usable if not b.launch.objective] or list(baseline.usable)
         for variant in VARIANTS:
             moved = Moved(self._k0, variant, kernel, device)
             if variant not in self._after:
                 self._after[variant] = _after(moved, launches)
-            expected = self._after[variant]
-            if isinstance(expected, Finding):
-                return expected
-            for known in moved.runs(program, launches):
-                found = known if isinstance(known, Finding) else _other(known, expected[known.launch.name], variant)
-                if found is not None:
+            after = self._after[variant]
+            for known, problem in moved.runs(program, [b for b in launches if b.launch.name in _ran(after)]):
+                expected = after[known.launch.name]
+                assert isinstance(expected, Snapshot)
+                if found := problem or _other(known, expected, variant):
                     return found
-        return None
+        return self._hidden(launches)
+
+    def _hidden(self, launches: Sequence[LaunchBaseline]) -> Finding | None:
+        """Why K0 runs on some launch with approximations moved in no way."""
+        ran = set[str]().union(*map(_ran, self._after.values()))
+        missing = (b.launch.name for b in launches if b.launch.name not in ran)
+        problems = (after[name] for name in missing for after in self._after.values())
+        return next((problem for problem in problems if isinstance(problem, Finding)), None)
 
 
-def _after(moved: Moved, launches: Sequence[LaunchBaseline]) -> dict[str, Snapshot] | Finding:
-    """What K0 leaves on each launch."""
-    after: dict[str, Snapshot] = {}
-    for known in moved.runs(moved.k0, launches):
-        if isinstance(known, Finding):
-            return known
-        after[known.launch.name] = Snapshot.take(known.tracks[0].template, known.tracks[0].work)
-    return after
+def _meet(program: Program, lines: Sequence[Line], differing: Set[int]) -> bool:
+    """Whether one of the lines depends on what differs, or something that differs on one of them: whether they have a
+    dependent in common."""
+    return bool(lines) and not dependents(program, {program.position[x.id] for x in lines}).isdisjoint(differing)
+
+
+def _differing(program: Program, other: Program, proofs: Sequence[BlockProof]) -> Set[int]:
+    """Positions of lines that may not compute what they do in the other program, or do not stand there."""
+    unproved = {proof.block: proof for proof in proofs if not proof.proved}
+    sources: set[int] = set()
+    for number, proof in unproved.items():
+        block = program.blocks[number]
+        for position in range(block.first, block.last):
+            line = program.lines[position]
+            kept = line.id in other.position and other.line(line.id).instruction == line.instruction
+            if not kept or line.id in proof.recomputed:
+                sources.add(position)
+    return dependents(program, sources, {number: proof.differing for number, proof in unproved.items()})
+
+
+def _after(moved: Moved, launches: Sequence[LaunchBaseline]) -> dict[str, Snapshot | Finding]:
+    """What K0 leaves on each launch. Where it does not run, hardware is not off like that."""
+    return {
+        known.launch.name: problem or Snapshot.take(known.tracks[0].template, known.tracks[0].work)
+        for known, problem in moved.runs(moved.k0, launches)
+    }
+
+
+def _ran(after: Mapping[str, Snapshot | Finding]) -> set[str]:
+    return {name for name, what in after.items() if isinstance(what, Snapshot)}
 
 
 def _other(known: LaunchBaseline, expected: Snapshot, variant: str) -> Finding | None:
@@ -120,3 +145,7 @@ def _other(known: LaunchBaseline, expected: Snapshot, variant: str) -> Finding |
         "Hardware may show that difference."
     )
     return Finding(BYTES, message, Severity.WARNING, facts={"launch": name, "moved": variant} | facts)
+
+
+def _unknown(message: str) -> Finding:
+    return Finding("inexact.moved", message, Severity.WARNING)

@@ -1,8 +1,8 @@
 """Approximations as wrong as hardware may be: their results moved toward zero, or away from it.
 
 Of hardware nothing is promised but a unit in the last place, and the simulator has errors of its own
-(`asmevo.sim.fidelity`), so results here and there are apart by as much as `NUDGED` says. What leans on one must stand
-both.
+(`asmevo.sim.APPROXIMATIONS`), so results here and there are apart by as much as `NUDGED` says. What leans on one must
+stand both.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from asmevo.isa import effects, units
 from asmevo.isa.registers import unit_name
 from asmevo.program import Line, Program, rebuild
 from asmevo.program.text import make_line
+from asmevo.sim import APPROXIMATIONS
 from asmevo.verdict import Finding, Severity
 
 NUDGES: Mapping[str, str] = MappingProxyType(
@@ -28,9 +29,10 @@ VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Which of `NUDGES` move the approximations of a program, one line after the other and from the first again. Those that
 go different ways show where the errors of two, moved alike, would cancel."""
-NUDGED: Mapping[str, int] = MappingProxyType({"v_rcp_f32": 1, "v_rsq_f32": 1, "v_sqrt_f32": 1, "v_exp_f32": 2})
-"""How many times results are moved. The first three are rounded nearly correctly here and within a unit on hardware;
-`v_exp_f32` is within a unit here and there. `v_log_f32` is not one of them: 3 units here and 1 there may be 4 apart."""
+NUDGED: Mapping[str, int] = MappingProxyType(
+    {opcode: known.apart for known in APPROXIMATIONS for opcode in known.opcodes if opcode.endswith("_f32")}
+)
+"""How many times results are moved: `NUDGES` move floats of 32 bits."""
 
 
 def is_approximation(line: Line) -> bool:
@@ -44,21 +46,26 @@ def is_nudged(line: Line) -> bool:
     return line.instruction.encoding in ("e32", "e64") and effects(line.instruction).row.name in NUDGED
 
 
+def approximations(program: Program) -> tuple[Line, ...]:
+    """All that can be reached."""
+    return tuple(line for line in program.lines if line.id in program.block_of and is_approximation(line))
+
+
+def unknown_error(line: Line) -> Finding:
+    """What is to be said of an approximation that is not moved."""
+    message = f"How far `{line.instruction}` is off on hardware is not known, so no launch shows its error."
+    return Finding("inexact.approximation", message, Severity.WARNING, line.id)
+
+
 def unknown_errors(*programs: Program) -> Iterator[Finding]:
     """Reachable approximations that are not moved, each once: how far they are off on hardware no run shows."""
     seen: set[tuple[int, str]] = set()
     for program in programs:
-        for line in program.lines:
+        for line in approximations(program):
             key = line.id, line.instruction.text
-            if line.id in program.block_of and key not in seen and is_approximation(line) and not is_nudged(line):
+            if key not in seen and not is_nudged(line):
                 seen.add(key)
-                message = f"How far `{line.instruction}` is off on hardware is not known, so no launch shows its error."
-                yield Finding("inexact.approximation", message, Severity.WARNING, line.id)
-
-
-def has_moved(program: Program) -> bool:
-    """Whether `nudged` changes anything."""
-    return next(_moved(program), None) is not None
+                yield unknown_error(line)
 
 
 def nudged(program: Program, variant: str, k0: Program) -> bytes:
@@ -87,4 +94,4 @@ def nudged(program: Program, variant: str, k0: Program) -> bytes:
 
 
 def _moved(program: Program) -> Iterator[Line]:
-    return (line for line in program.lines if line.id in program.block_of and is_nudged(line))
+    return filter(is_nudged, approximations(program))

@@ -2,11 +2,12 @@
 
 from asmevo.prove.blocks import BlockProof, Prover
 from asmevo.prove.steering import selects, selects_by_data, steering_registers, steering_units
-from asmevo.prove.taint import tainted_lines
+from asmevo.prove.taint import dependents, tainted_lines
 
 __all__ = [
     "BlockProof",
     "Prover",
+    "dependents",
     "selects",
     "selects_by_data",
     "steering_registers",

@@ -5,14 +5,16 @@ from asmevo.sim.checked import Checking, Span, first_difference
 from asmevo.sim.debugger import Change, Debugger, Stop, Watch, WaveState
 from asmevo.sim.executable import TARGET, Executable, other_obstacle, refusals
 from asmevo.sim.execute import execute
-from asmevo.sim.fidelity import LEDGER, Difference
+from asmevo.sim.fidelity import APPROXIMATIONS, LEDGER, Approximation, Difference
 from asmevo.sim.lockstep import Divergence, LockstepResult, differing_workgroup, lockstep
 from asmevo.sim.results import Execution, LdsHook, Limits, WaveOrder, WaveTrace
 from asmevo.sim.stepping import Step, Stepper
 
 __all__ = [
+    "APPROXIMATIONS",
     "LEDGER",
     "TARGET",
+    "Approximation",
     "BlockCache",
     "Change",
     "Checking",

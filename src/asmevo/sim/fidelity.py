@@ -7,6 +7,7 @@ instructions on the same values agree in every bit here, whatever stands in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,45 @@ class Difference:
     hardware: str
     """What the hardware does, as far as it is known."""
 
+
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """Opcodes whose error is known here and on hardware, in units in the last place of the exact result."""
+
+    opcodes: tuple[str, ...]
+    how: str
+    """How results come about here."""
+    here: float
+    """Largest error here; half a unit where results are correctly rounded."""
+    hardware: float
+    """Largest error on hardware, as documented."""
+    note: str = ""
+    """What else is known of hardware."""
+
+    @property
+    def apart(self) -> int:
+        """How many floats a result here and one of hardware may be apart."""
+        return floor(self.here + self.hardware)
+
+    @property
+    def difference(self) -> Difference:
+        """What the ledger says."""
+        there = f"within {self.hardware:.9g} units in the last place{self.note}"
+        return Difference(", ".join(self.opcodes), f"{self.how}, within {self.here:g} units in the last place", there)
+
+
+_SEED = ": a seed for Newton steps"
+APPROXIMATIONS: tuple[Approximation, ...] = (
+    Approximation(("v_exp_f32",), "Taylor polynomial of degree 7", 1, 1, "; denormal results may be flushed"),
+    Approximation(("v_log_f32",), "series of artanh", 3, 1),
+    Approximation(
+        ("v_rcp_f32", "v_rcp_iflag_f32", "v_sqrt_f32", "v_rcp_f16", "v_sqrt_f16"), "correctly rounded", 0.5, 1
+    ),
+    Approximation(("v_rsq_f32", "v_rsq_f16"), "root and reciprocal correctly rounded", 1.5, 1),
+    Approximation(("v_rcp_f64", "v_sqrt_f64"), "correctly rounded", 0.5, 2**29, _SEED),
+    Approximation(("v_rsq_f64",), "root and reciprocal correctly rounded", 1.5, 2**29, _SEED),
+)
+"""Approximations of known relative error."""
 
 LEDGER: tuple[Difference, ...] = (
     Difference(
@@ -35,23 +75,8 @@ LEDGER: tuple[Difference, ...] = (
     Difference(
         "xf32 MFMA inputs", "rounded to 10 fraction bits, nearest even", "rounding of the inputs is not published"
     ),
-    Difference(
-        "v_exp_f32",
-        "Taylor polynomial of degree 7, within 1 unit in the last place",
-        "1 unit in the last place; denormal results may be flushed",
-    ),
-    Difference("v_log_f32", "series of artanh, within 3 units in the last place", "1 unit in the last place"),
+    *(approximation.difference for approximation in APPROXIMATIONS),
     Difference("v_sin_f32, v_cos_f32", "absolute error below 2**-22", "absolute error below 2**-20 within 256 turns"),
-    Difference(
-        "v_rcp, v_rsq, v_sqrt of f32 and f16",
-        "correctly rounded, or rounded twice for rsq",
-        "1 unit in the last place",
-    ),
-    Difference(
-        "v_rcp_f64, v_rsq_f64, v_sqrt_f64",
-        "correctly rounded, or rounded twice for rsq",
-        "2**29 units in the last place: a seed for Newton steps",
-    ),
     Difference(
         "NaN",
         "a NaN that VALU arithmetic gives is 0x7fc00000 (0x7e00 in f16); MFMA passes on a NaN of its choice",
