@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from asmevo.device import Device
-from asmevo.gate.baseline import Baseline, LaunchBaseline
+from asmevo.device import Device, Status
+from asmevo.gate.baseline import SHOWN, Baseline, LaunchBaseline
 from asmevo.gate.memory import Snapshot, describe_difference
-from asmevo.gate.nudge import VARIANTS, approximations, is_nudged, nudged, unknown_error
+from asmevo.gate.nudge import approximations, is_nudged, nudged, unknown_error
 from asmevo.program import Line, Program
 from asmevo.prove import BlockProof, dependents
 from asmevo.verdict import Finding, InputError, Severity, UnsupportedError
 
+VARIANTS = ("down", "up")
+"""Those of `asmevo.gate.nudge` in which the same approximation of the same value is the same wherever it stands."""
 BYTES = "moved.bytes"
 """Rule of a finding that memory is another one when approximations are moved."""
 
@@ -50,7 +52,7 @@ class Moved:
                     limits=known.limits, workgroups=launch.sampled(), wave_order=track.order,
                 )  # fmt: skip
                 how = f"With approximations moved {self.variant} a run ends with {outcome.status} on {launch.name!r}."
-                yield known, None if outcome.done else _unknown(how)
+                yield known, None if outcome.done else _unknown(how, outcome.status)
             finally:
                 track.reset()
 
@@ -83,10 +85,12 @@ class MovedStage:
         launches = [b for b in baseline.usable if not b.launch.objective] or list(baseline.usable)
         for variant in VARIANTS:
             moved = Moved(self._k0, variant, kernel, device)
-            if variant not in self._after:
-                self._after[variant] = _after(moved, launches)
-            after = self._after[variant]
-            for known, problem in moved.runs(program, [b for b in launches if b.launch.name in _ran(after)]):
+            after = self._after.get(variant) or _after(moved, launches)
+            if lost := next((x for x in after.values() if isinstance(x, Finding) and not _shown(x)), None):
+                return lost
+            self._after[variant] = after
+            ran = [b for b in launches if b.launch.name in _ran(after)]
+            for known, problem in moved.runs(program, ran) if ran else ():
                 expected = after[known.launch.name]
                 assert isinstance(expected, Snapshot)
                 if found := problem or _other(known, expected, variant):
@@ -122,11 +126,16 @@ def _differing(program: Program, other: Program, proofs: Sequence[BlockProof]) -
 
 
 def _after(moved: Moved, launches: Sequence[LaunchBaseline]) -> dict[str, Snapshot | Finding]:
-    """What K0 leaves on each launch. Where it does not run, hardware is not off like that."""
+    """What K0 leaves on each launch, or why that is not known."""
     return {
         known.launch.name: problem or Snapshot.take(known.tracks[0].template, known.tracks[0].work)
         for known, problem in moved.runs(moved.k0, launches)
     }
+
+
+def _shown(problem: Finding) -> bool:
+    """Whether K0 itself goes wrong: it does not on hardware, so hardware is not off like that."""
+    return problem.facts.get("status") in SHOWN | {Status.LIMIT}
 
 
 def _ran(after: Mapping[str, Snapshot | Finding]) -> set[str]:
@@ -147,5 +156,5 @@ def _other(known: LaunchBaseline, expected: Snapshot, variant: str) -> Finding |
     return Finding(BYTES, message, Severity.WARNING, facts={"launch": name, "moved": variant} | facts)
 
 
-def _unknown(message: str) -> Finding:
-    return Finding("inexact.moved", message, Severity.WARNING)
+def _unknown(message: str, status: Status | None = None) -> Finding:
+    return Finding("inexact.moved", message, Severity.WARNING, facts={} if status is None else {"status": status})
