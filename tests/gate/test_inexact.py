@@ -182,7 +182,7 @@ REFUSED = {
     ),
     "infinity where K0 has NaN": (by_reciprocal(product="v_mul_legacy_f32 v9, v2, v6"), "special"),
     "an approximation of unknown error": (
-        (Insert(FIXUP, ("v_exp_legacy_f32_e32 v6, v4", "s_nop 0")), by_reciprocal()[1], by_reciprocal()[2]),
+        (Insert(FIXUP, ("v_rcp_iflag_f32_e32 v6, v4", "s_nop 0")), by_reciprocal()[1], by_reciprocal()[2]),
         "approximation",
     ),
 }
@@ -378,7 +378,8 @@ class Third(Quotient):
 
 
 UNKNOWN = {
-    "of which nothing is computed": ("v_cos_f32_e32 v12, v0", ""),
+    "of which nothing is computed": ("v_rcp_iflag_f32_e32 v12, v0", ""),
+    "further off here than there": ("v_log_f32_e32 v12, v0", ""),
     "of a form that is not moved": ("v_rcp_f32_dpp v12, v0 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf", ""),
     "in front of all loads, and of whose value the result is": (
         "v_rcp_f64_e32 v[12:13], v[14:15]",

@@ -35,8 +35,8 @@ class Gate:
     nothing else changed), `resources`, `static`, `proof` (cheap, and it says what launches may not be trusted to show),
     `baseline` (K0 against itself, once), `differential`, `coverage`, `influence` (some launch shows what each changed
     line computes), `checked` (a few workgroups again, for what is late, racy, unwritten or out of bounds; where the
-    device can check). A candidate that is not proved must leave K0's memory also when approximations of both are moved
-    as far as hardware may be off (see `asmevo.gate.moving`), else it is UNKNOWN.
+    device can check). What is not proved must leave K0's memory also when approximations that it meets are moved as far
+    as hardware may be off (see `asmevo.gate.moving`), else it is UNKNOWN.
     Evidence that is missing is UNKNOWN: an opcode without a row, a device that was lost, a changed line that nothing
     executed. Verdicts depend on bytes and launches only, never on the order of candidates.
 

@@ -57,17 +57,6 @@ def unknown_error(line: Line) -> Finding:
     return Finding("inexact.approximation", message, Severity.WARNING, line.id)
 
 
-def unknown_errors(*programs: Program) -> Iterator[Finding]:
-    """Reachable approximations that are not moved, each once: how far they are off on hardware no run shows."""
-    seen: set[tuple[int, str]] = set()
-    for program in programs:
-        for line in approximations(program):
-            key = line.id, line.instruction.text
-            if key not in seen and not is_nudged(line):
-                seen.add(key)
-                yield unknown_error(line)
-
-
 def nudged(program: Program, variant: str, k0: Program) -> bytes:
     """The object in which results of such opcodes are moved as one of `VARIANTS` says.
 
