@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from asmevo.sim import LEDGER
+from asmevo.sim import APPROXIMATIONS, LEDGER
 from sim_kernels import lanes
 
 INF = np.inf
@@ -22,12 +22,27 @@ def units(got: NDArray[np.float32], want: NDArray[np.float64]) -> float:
     return float(np.max(np.abs(got - want) / np.spacing(np.abs(want).astype(np.float32)).astype(np.float64)))
 
 
-def test_exp_and_log_are_within_few_units() -> None:
-    g = np.random.default_rng(1)
-    x = np.concatenate([g.uniform(-126, 127.9, 512), g.uniform(-1, 1, 512)]).astype(np.float32)
-    assert units(many("v_exp_f32_e32", x), np.exp2(x.astype(np.float64))) <= 1
-    y = np.concatenate([np.exp2(g.uniform(-126, 127, 512)), g.uniform(0.5, 2, 512)]).astype(np.float32)
-    assert units(many("v_log_f32_e32", y), np.log2(y.astype(np.float64))) <= 3
+def _roots(draw: np.random.Generator) -> NDArray[np.float64]:
+    return np.concatenate([np.exp2(draw.uniform(-120, 120, 512)), draw.uniform(1, 1.01, 512)])
+
+
+FUNCTIONS = {
+    "v_exp_f32": (np.exp2, lambda g: np.concatenate([g.uniform(-126, 127.9, 512), g.uniform(-1, 1, 512)])),
+    "v_log_f32": (np.log2, lambda g: np.concatenate([np.exp2(g.uniform(-126, 127, 512)), g.uniform(0.5, 2, 512)])),
+    "v_rcp_f32": (lambda x: 1 / x, _roots),
+    "v_rcp_iflag_f32": (lambda x: 1 / x, _roots),
+    "v_rsq_f32": (lambda x: 1 / np.sqrt(x), _roots),
+    "v_sqrt_f32": (np.sqrt, _roots),
+}
+
+
+@pytest.mark.parametrize("opcode", FUNCTIONS)
+def test_approximations_are_within_what_the_table_says(opcode: str) -> None:
+    exact, draw = FUNCTIONS[opcode]
+    x = draw(np.random.default_rng(1)).astype(np.float32)
+    (known,) = [a for a in APPROXIMATIONS if opcode in a.opcodes]
+    error = units(many(f"{opcode}_e32", x), exact(x.astype(np.float64)))
+    assert known.here / 4 < error <= known.here
 
 
 def test_sine_and_cosine_of_turns() -> None:
@@ -56,3 +71,6 @@ def test_the_ledger_names_what_is_approximate() -> None:
     words = " ".join(d.what for d in LEDGER)
     for name in ("SMFMAC summation", "v_exp_f32", "v_log_f32", "v_sin_f32", "v_rcp", "NaN"):
         assert name in words
+    (reciprocals,) = [d for d in LEDGER if "v_rcp_f64" in d.what]
+    assert reciprocals.here == "correctly rounded, within 0.5 units in the last place"
+    assert reciprocals.hardware == "within 536870912 units in the last place: a seed for Newton steps"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from asmevo.device import Device, Status
 from asmevo.gate.baseline import SHOWN, Baseline, LaunchBaseline
@@ -64,22 +65,29 @@ class MovedStage:
         self._k0 = k0
         self._after: dict[str, dict[str, Snapshot | Finding]] = {}
 
+    @cached_property
+    def _of_k0(self) -> Set[int]:
+        """Its approximations and all that depends on one."""
+        return _dependents(self._k0, approximations(self._k0))
+
     def finding(
         self, program: Program, kernel: str | None, baseline: Baseline, device: Device, proofs: Sequence[BlockProof]
     ) -> Finding | None:
         """Why K0's results may not be the candidate's on hardware; None where nothing speaks for that.
 
-        An approximation that meets what is not proved, and cannot be moved, is such a reason. Timed launches are run
-        only where there are no others.
+        An approximation meets what may differ where they have a dependent in common, themselves included. One that
+        cannot be moved is a reason then. Timed launches are run only where there are no others.
         """
         meets = False
         for one, other in ((self._k0, program), (program, self._k0)):
             lines = approximations(one)
             differing = _differing(one, other, proofs) if lines else frozenset[int]()
-            unknown = [line for line in lines if not is_nudged(line)]
-            if _meet(one, unknown, differing):
-                return unknown_error(next(line for line in unknown if _meet(one, [line], differing)))
-            meets = meets or _meet(one, lines, differing)
+            if (self._of_k0 if one is self._k0 else _dependents(one, lines)).isdisjoint(differing):
+                continue
+            meets = True
+            for line in lines:
+                if not is_nudged(line) and not _dependents(one, [line]).isdisjoint(differing):
+                    return unknown_error(line)
         if not meets:
             return None
         launches = [b for b in baseline.usable if not b.launch.objective] or list(baseline.usable)
@@ -105,10 +113,8 @@ class MovedStage:
         return next((problem for problem in problems if isinstance(problem, Finding)), None)
 
 
-def _meet(program: Program, lines: Sequence[Line], differing: Set[int]) -> bool:
-    """Whether one of the lines depends on what differs, or something that differs on one of them: whether they have a
-    dependent in common."""
-    return bool(lines) and not dependents(program, {program.position[x.id] for x in lines}).isdisjoint(differing)
+def _dependents(program: Program, lines: Sequence[Line]) -> Set[int]:
+    return dependents(program, {program.position[line.id] for line in lines})
 
 
 def _differing(program: Program, other: Program, proofs: Sequence[BlockProof]) -> Set[int]:
