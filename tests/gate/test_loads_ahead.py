@@ -10,9 +10,10 @@ from asmevo.codeobject import CodeObject
 from asmevo.device import IsolatedDevice
 from asmevo.edit import Delete, Insert, Replace, apply_all
 from asmevo.gate import Gate
+from asmevo.gate.static import discharge
 from asmevo.launch import Buffer, Field, Integers, Launch
 from asmevo.program import rebuild, recover
-from asmevo.verdict import Verdict
+from asmevo.verdict import Check, Finding, Severity, Verdict
 from small_objects import build
 
 CODE = """
@@ -118,6 +119,26 @@ def test_wrong_ones_are_refused(gate, stage, name):
     by = report.refused_by
     assert by is not None and by.name in ("static", stage), report.to_json()
     assert by.name == stage or by.findings[0].rule == "order.unmatched_access"  # nothing proves the block
+
+
+PASSED = Finding("order.fence", "Line 9 now comes before line 7.", Severity.ERROR, 9, {"other": 7})
+
+
+@pytest.mark.parametrize(
+    "finding, proved, ahead, expected",
+    [
+        (PASSED, {0}, {7}, Verdict.TESTED),
+        (PASSED, {0}, {8, 9}, Verdict.REFUTED),
+        (PASSED, {0}, set(), Verdict.REFUTED),
+        (PASSED, {1}, {7}, Verdict.REFUTED),
+        (replace(PASSED, rule="order.memory"), {0}, {7}, Verdict.REFUTED),
+        (replace(PASSED, rule="wait.raw"), {0}, {7}, Verdict.REFUTED),
+    ],
+)
+def test_the_load_of_another_turn_may_stand_behind_a_fence(finding, proved, ahead, expected):
+    """What is matched with K0's load by its looks may be the next turn's, as the proof knows."""
+    found = Check("static", Verdict.REFUTED, (finding,), {"unmatched_blocks": [0]})
+    assert discharge(found, frozenset(proved), frozenset(ahead)).verdict is expected
 
 
 def test_what_a_guard_is_for(gate):

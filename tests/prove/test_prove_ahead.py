@@ -76,6 +76,12 @@ def test_loads_of_the_next_turn_through_a_guarded_descriptor():
     assert proved(AHEAD)
 
 
+def test_the_lines_that_load_ahead_are_told():
+    program = program_from_text(AHEAD)
+    lines = {i for proof in Prover(program_from_text(K0)).blocks(program) for i in proof.ahead}
+    assert lines == {line.id for line in program.lines if line.instruction.text.startswith("buffer_load")}
+
+
 def both(*pairs: tuple[str, str]) -> tuple[str, str]:
     """K0 and the candidate with the same change."""
     return replaced(AHEAD, *pairs), replaced(K0, *pairs)

@@ -88,7 +88,8 @@ class Gate:
         if not static.verdict.admitted and not static.facts.get("unmatched_blocks"):
             return [*checks, static]
         check, proofs = self._proof.check(candidate.program)
-        static = discharge(static, frozenset(p.block for p in proofs if p.proved))
+        ahead = frozenset(line for proof in proofs for line in proof.ahead)
+        static = discharge(static, frozenset(p.block for p in proofs if p.proved), ahead)
         checks.append(static)
         if not static.verdict.admitted:
             return checks

@@ -240,18 +240,24 @@ def _disputed(hazards: Iterable[Hazard]) -> Iterator[Finding]:
         yield Finding(f"hazard.{h.rule.name}", message, severity, h.consumer, _hazard_facts(h))
 
 
-def discharge(check: Check, proved: frozenset[int]) -> Check:
+def discharge(check: Check, proved: frozenset[int], ahead: frozenset[int] = frozenset()) -> Check:
     """The outcome of the stage once blocks with these numbers are proved to access memory as K0 does.
 
     Where nothing else was undecided, `order.unmatched_access` in those blocks becomes a note, and the verdict TESTED.
+    So does an error that a load stands behind a fence, where what stands there is one of the loads that the proof shows
+    to be `ahead`: the next turn's, which only looks like K0's load of this turn.
     """
+    errors = [f for f in check.findings if f.severity is Severity.ERROR]
     blocks = check.facts.get("unmatched_blocks", ())
-    if check.verdict is not Verdict.UNKNOWN or not blocks or not proved.issuperset(blocks):
+    if not all(f.rule == "order.fence" and f.facts.get("other") in ahead for f in errors):
         return check
-    if any(f.rule == ADDED_FENCE for f in check.findings):
+    if check.verdict not in (Verdict.UNKNOWN, Verdict.REFUTED) or not blocks or not proved.issuperset(blocks):
+        return check
+    if any(f.rule == ADDED_FENCE for f in check.findings) or (check.verdict is Verdict.REFUTED and not errors):
         return check
     findings = tuple(
-        replace(f, severity=Severity.NOTE) if f.rule == "order.unmatched_access" else f for f in check.findings
+        replace(f, severity=Severity.NOTE) if f.rule in ("order.unmatched_access", "order.fence") else f
+        for f in check.findings
     )
     return Check(check.name, Verdict.TESTED, findings, {**check.facts, "unmatched_blocks": [], "proved_blocks": blocks})
 

@@ -82,36 +82,40 @@ class _Made:
     """No lane accesses memory."""
 
 
-def loads_ahead(sides: Sides, blocks: Collection[int]) -> frozenset[int]:
-    """Which of these blocks are proved when loads of loops of one block are made one turn ahead.
+def loads_ahead(sides: Sides, blocks: Collection[int]) -> dict[int, frozenset[int]]:
+    """Which of these blocks are proved when loads of loops of one block are made one turn ahead, with the ids of the
+    candidate's lines that make such loads.
 
     A loop and all blocks that lead into it are proved together. Raises nothing: what is beyond value numbering is not
     proved.
     """
-    found: set[int] = set()
+    found: dict[int, frozenset[int]] = {}
     for number in blocks:
         block = sides.k0.blocks[number]
         try:
             found |= _loop(sides, block)
         except UnsupportedError:
             continue
-    return frozenset(found & set(blocks))
+    return {number: lines for number, lines in found.items() if number in blocks}
 
 
-def _loop(sides: Sides, block: Block) -> set[int]:
-    """The numbers of a loop and of the blocks that lead into it, or none."""
+def _loop(sides: Sides, block: Block) -> dict[int, frozenset[int]]:
+    """A loop and the blocks that lead into it, or none."""
     number = block.number
     sources = [b for b in sides.k0.blocks if number in b.successors and b.number != number]
     is_loop = number in block.successors and len(block.successors) == 2
     if not is_loop or not sources or number == sides.k0.block_of[sides.k0.entry]:
-        return set()
+        return {}
     if any(b.successors != (number,) for b in sources):
-        return set()
+        return {}
     carried = sides.live.live_in(sides.candidate.blocks[number].first) & ~sides.k0_live.live_in(block.first)
     bound = _bound(sides, block, sources[0], carried >> VGPR_BASE << VGPR_BASE & ~ALWAYS)
-    if not bound or not all(_leads(sides, source, block, bound) for source in sources):
-        return set()
-    return {number, *(b.number for b in sources)} if _turns(sides, block, bound) else set()
+    if not bound:
+        return {}
+    found = {number: _turns(sides, block, bound)}
+    for source in sources:
+        found[source.number] = _leads(sides, source, block, bound)
+    return {n: lines for n, lines in found.items() if lines is not None} if None not in found.values() else {}
 
 
 _Bound = Mapping[int, tuple[int, int]]
@@ -144,22 +148,24 @@ def _source(
     return old, made, new, _run(sides.lines(block)[0], _on(old))
 
 
-def _leads(sides: Sides, source: Block, block: Block, bound: _Bound) -> bool:
-    """Whether a block in front of the loop leaves what it left, and what the first turn loads."""
+def _leads(sides: Sides, source: Block, block: Block, bound: _Bound) -> frozenset[int] | None:
+    """The lines that load ahead in a block in front of the loop, if it leaves what it left and what the first turn
+    loads."""
     numbers = Numbers()
     old, made, new, ahead = _source(sides, source, block, numbers)
     extra = _extra(made, bound, ahead)
-    return (
+    right = (
         extra is not None
         and sides.same_end(source, old, new)
         and _holds(new, bound, ahead)
         and same_loads(old.loads, [m.load for m in made if m.load.line not in extra])
     )
+    return extra if right else None
 
 
-def _turns(sides: Sides, block: Block, bound: _Bound) -> bool:
-    """Whether a turn of the loop that begins with what was loaded ahead is a turn of K0's, and ends with the same for
-    the next turn, where there is one."""
+def _turns(sides: Sides, block: Block, bound: _Bound) -> frozenset[int] | None:
+    """The lines that load ahead in the loop, if a turn that begins with what was loaded ahead is a turn of K0's, and
+    ends with the same for the next turn, where there is one."""
     before, after = sides.lines(block)
     numbers = Numbers()
     first = sides.begin(numbers, {})
@@ -177,20 +183,20 @@ def _turns(sides: Sides, block: Block, bound: _Bound) -> bool:
             new.registers[unit] = numbers.merged(made.exec, made.results[index], new.register(unit))
         here = _run(after, new)
         if not sides.same_end(block, old, new) or old.condition != first.condition:
-            return False
+            return None
         k0_loads = {made.load.number for made in there}
         if stays:
             ahead = _run(before, _on(old))
             found = _extra(here, bound, ahead)
             if found is None or not _holds(new, bound, ahead):
-                return False
+                return None
             extra = found
         elif not all(m.harmless or m.load.number in k0_loads for m in here if m.load.line in extra):
-            return False
+            return None
         kept = [made.load for place, made in enumerate(there) if place not in places]
         if not same_loads(kept, [made.load for made in here if made.load.line not in extra]):
-            return False
-    return True
+            return None
+    return extra
 
 
 def _taken(line: Line, block: Block, program: Program) -> bool | None:

@@ -38,6 +38,8 @@ class BlockProof:
     """Lines of K0 that are kept and may compute something else, from other operands or from other memory."""
     reason: str = ""
     """Why nothing is known, where an instruction is beyond value numbering."""
+    ahead: frozenset[int] = frozenset()
+    """Lines of the candidate that are proved to load what K0 loads on the next turn of a loop."""
 
     @property
     def proved(self) -> bool:
@@ -87,7 +89,7 @@ class Prover:
             return tuple(proofs)
         sides = Sides(k0, candidate, self._live, live, facts, self._steering, self._carried, publishing)
         ahead = loads_ahead(sides, [proof.block for proof in proofs if not proof.proved])
-        return tuple(_equal(proof.block) if proof.block in ahead else proof for proof in proofs)
+        return tuple(_equal(p.block, ahead[p.block]) if p.block in ahead else p for p in proofs)
 
     def _compare(
         self,
@@ -123,9 +125,9 @@ class Prover:
         )
 
 
-def _equal(block: int) -> BlockProof:
+def _equal(block: int, ahead: frozenset[int]) -> BlockProof:
     """The proof of a block of which nothing is missing."""
-    return BlockProof(block, 0, True, True, True, 0, frozenset(), frozenset())
+    return BlockProof(block, 0, True, True, True, 0, frozenset(), frozenset(), ahead=ahead)
 
 
 def _same(before: tuple[Line, ...], after: tuple[Line, ...]) -> bool:
