@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from asmevo.isa import RegSet, units
 from asmevo.program import Block, Line, Program
 from asmevo.program.liveness import liveness
 from asmevo.prove.ahead import Sides, loads_ahead
+from asmevo.prove.bounds import Bounds, entry_bounds
 from asmevo.prove.entry import ALWAYS, Facts, begin_state, entry_facts
 from asmevo.prove.loads import memories, same_loads
 from asmevo.prove.publishing import publishes
@@ -65,6 +67,11 @@ class Prover:
         self._steering, self._carried = steering_registers(k0)
         self._publishes = publishes(k0)
 
+    @cached_property
+    def _bounds(self) -> tuple[Bounds, ...]:
+        """What is known of registers in the lanes that K0 switches on."""
+        return entry_bounds(self.k0)
+
     def blocks(self, candidate: Program) -> tuple[BlockProof, ...]:
         """A proof, or what is missing of it, for each block that differs. The blocks must correspond one to one.
 
@@ -84,7 +91,12 @@ class Prover:
         for block, before, after in changed:
             # What is dead in the candidate too cannot matter: there one name for the old value serves both.
             dead = ~live.live_in(candidate.blocks[block.number].first)
-            proofs.append(self._compare(block, before, after, facts[block.number], dead, publishing))
+            runs = block, before, after, facts[block.number], dead, publishing
+            proof = self._compare(*runs)
+            if not proof.proved and not proof.reason:
+                better = self._compare(*runs, adds_up=True)
+                proof = better if better.proved else proof
+            proofs.append(proof)
         if all(proof.proved for proof in proofs):
             return tuple(proofs)
         sides = Sides(k0, candidate, self._live, live, facts, self._steering, self._carried, publishing)
@@ -99,25 +111,32 @@ class Prover:
         facts: Facts,
         dead: RegSet,
         publishing: bool,
+        *,
+        adds_up: bool = False,
     ) -> BlockProof:
+        """With `adds_up` sums and places count, however they are made, at some cost."""
         numbers = Numbers()
         begin = self._live.live_in(block.first) | ALWAYS
         end = self._live.live_out(block.last - 1) | ALWAYS
         steering = self._steering[block.number]
         try:
-            old = run(before, State(numbers, publishes=publishing, carried=self._carried))
-            state = begin_state(numbers, facts, begin, dead, publishing)
+            if adds_up:
+                known = self._bounds[block.number]
+                numbers.tops |= {numbers.of("register", unit): top for unit, top in known.items()}
+            old = run(before, State(numbers, publishes=publishing, carried=self._carried, adds_up=adds_up))
+            state = begin_state(numbers, facts, begin, dead, publishing, adds_up=adds_up)
             state.carried = self._carried
             new = run(after, state)
         except UnsupportedError as error:
             everything = frozenset(line.id for line in before)
             return BlockProof(block.number, end, False, False, False, steering, everything, everything, str(error))
+        in_bounds = not adds_up or new.execs <= old.execs
         differing = sum(1 << unit for unit in units(end | steering) if old.register(unit) != new.register(unit))
         return BlockProof(
             block.number,
             differing=differing,
             same_memory=memories(old) == memories(new),
-            same_loads=same_loads(old.loads, new.loads),
+            same_loads=same_loads(old.loads, new.loads) and in_bounds,
             same_branch=old.condition == new.condition,
             steers=differing & steering,
             steered=frozenset(i for i, by in new.steered.items() if old.steered.get(i) != by),

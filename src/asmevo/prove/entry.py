@@ -69,14 +69,16 @@ def _is_pure(instruction: Instruction, reads: RegSet, writes: RegSet) -> bool:
     return isinstance(row, ScalarRow) and not isinstance(row, MemoryRow) and single and not reads & writes
 
 
-def begin_state(numbers: Numbers, facts: Facts, live: RegSet, dead: RegSet, publishing: bool) -> State:
+def begin_state(
+    numbers: Numbers, facts: Facts, live: RegSet, dead: RegSet, publishing: bool, *, adds_up: bool = False
+) -> State:
     """The state in which a block of the candidate begins."""
-    state = State(numbers, publishes=publishing, shared=live | dead)
+    state = State(numbers, publishes=publishing, shared=live | dead, adds_up=adds_up)
     known: dict[int, Number] = {}
     for unit, instruction in facts.items():
         if live >> unit & 1 or effects(instruction).reads & ~live:
             continue
-        then = State(numbers, publishes=publishing, shared=live)
+        then = State(numbers, publishes=publishing, shared=live, adds_up=adds_up)
         step(then, instruction)
         known[unit] = then.register(unit)
     state.registers.update(known)

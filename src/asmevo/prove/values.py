@@ -9,7 +9,7 @@ Results of memory operations count as there at once: that the waits for them suf
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -33,9 +33,12 @@ from asmevo.isa import units as units_of
 from asmevo.isa.registers import EXEC, EXEC_LO, MODE, SCC, VGPR_BASE
 from asmevo.isa.row import HIDDEN
 from asmevo.program import Line
+from asmevo.prove.addresses import OFFSETS, Address, address_of, is_plain_lds_load
+from asmevo.prove.bounds import LARGEST, bound_of
 from asmevo.prove.commuting import commutes
 from asmevo.prove.copies import chosen_use, copied_use
 from asmevo.prove.steering import MASKS, NOTHING, Carried, judges_data, steering_units
+from asmevo.prove.sums import Sum, summed
 from asmevo.verdict import UnsupportedError
 
 Number: TypeAlias = int
@@ -59,6 +62,8 @@ class Numbers:
     def __init__(self) -> None:
         self._of: dict[tuple[object, ...], Number] = {}
         self._nodes: list[tuple[object, ...]] = []
+        self.tops: dict[Number, int] = {}
+        """Upper bounds of values of 32 bits, as unsigned numbers, where they are known."""
 
     def of(self, *node: object) -> Number:
         """The number of an expression."""
@@ -83,6 +88,30 @@ class Numbers:
             value = int(str(node[2]))
             node = self._nodes[value]
         return value
+
+    def of_sum(self, value: Sum) -> tuple[Number, ...]:
+        """The numbers of the registers that hold a sum, low half first."""
+        if not value.terms:
+            return tuple(self.of("constant", value.constant >> at & 0xFFFFFFFF) for at in range(0, value.width, 32))
+        if value.width == 32:
+            (number, factor), *more = value.terms
+            alone = not value.constant and not more and factor == 1
+            return (number if alone else self.of("sum", value),)
+        return tuple(self.of("half", value, half) for half in (0, 1))
+
+    def sum_of(self, numbers: Sequence[Number]) -> Sum:
+        """What one or two registers with these numbers hold, as a sum; whatever it is, it is one of one term."""
+        nodes = [self._nodes[n] for n in numbers]
+        if all(node[0] == "constant" for node in nodes):
+            return Sum(32 * len(nodes), sum(int(str(node[1])) << 32 * i for i, node in enumerate(nodes)))
+        if len(nodes) == 1:
+            value = nodes[0][1] if nodes[0][0] == "sum" else None
+            return value if isinstance(value, Sum) else Sum(32, 0, ((numbers[0], 1),))
+        low, high = nodes
+        if low[0] == high[0] == "half" and low[1] == high[1] and (low[2], high[2]) == (0, 1):
+            assert isinstance(low[1], Sum)
+            return low[1]
+        return Sum(64, 0, ((self.of("pair", *numbers), 1),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +149,12 @@ class State:
     """Whether a barrier may make stores of other waves visible in global memory."""
     carried: Carried = NOTHING
     """Spaces to which a store is steered by what it stores, too."""
+    adds_up: bool = False
+    """Whether sums and places are told from the operations that make them (`asmevo.prove.sums`, `.addresses`)."""
+    execs: set[Number] = field(default_factory=set[Number])
+    """What EXEC was set to."""
+    parts: tuple[Number, ...] = ()
+    """What the last line that computes something accessed or computed: one number, or one for each element of LDS."""
     shared: RegSet = -1
     """Registers that hold the same at the begin of both runs; any other one stands for itself in this run alone."""
     decided: dict[Number, bool] = field(default_factory=dict[Number, bool])
@@ -155,14 +190,14 @@ def run(lines: Iterable[Line], state: State) -> State:
             state.judged[unit] = state.numbers.of("judged", line.instruction.mnemonic)
         if value is not None:
             state.results[line.id] = value
-            _note(state, line, value)
+            _note(state, line)
     return state
 
 
-def _note(state: State, line: Line, value: Number) -> None:
+def _note(state: State, line: Line) -> None:
     row = effects(line.instruction).row
     if isinstance(row, MemoryRow) and row.kind == "load":
-        state.loads.append(Load(value, line.id, state.barriers))
+        state.loads += [Load(part, line.id, state.barriers) for part in state.parts]
     state.barriers += isinstance(row, ControlRow) and row.kind == "barrier"
 
 
@@ -184,14 +219,73 @@ def step(state: State, instruction: Instruction) -> Number | None:
     if _is_copy(state, instruction, known, bound):
         return None
     value = state.numbers.of(*_key(state, instruction, known, bound))
+    made = _made(state, instruction, known, bound, value)
     if isinstance(row, MemoryRow):
         _access(state, instruction, row, value)
     elif isinstance(row, ControlRow):  # barriers, cache control, messages, modes: nothing passes them
         for name in (_LDS,) if row.kind == "barrier" and not state.publishes else (_MEMORY, _LDS):
             state.memories[name] = state.numbers.of("behind", value, state.memory(name))
     for index, unit in enumerate(_written(known, bound)):
-        _write(state, known, unit, state.numbers.of("result", value, index))
+        number = made[index] if index < len(made) else state.numbers.of("result", value, index)
+        _write(state, known, unit, number)
+    if known.writes & EXEC:
+        state.execs.add(exec_number(state))
     return value
+
+
+def _made(
+    state: State, instruction: Instruction, known: Effects, bound: list[tuple[Slot, Operand | None]], value: Number
+) -> tuple[Number, ...]:
+    """The numbers of the first results, where they are sums or elements of LDS; notes bounds and parts on the way."""
+    state.parts = (value,)
+    if not state.adds_up:
+        return ()
+    numbers = state.numbers
+
+    def top_of(unit: int) -> int:
+        return numbers.tops.get(_read(state, known, unit, lanes=True), LARGEST)
+
+    if isinstance(known.row, MemoryRow):
+        address = _address(state, instruction, known, bound)
+        if address is None or not is_plain_lds_load(known.row):
+            return ()
+        state.parts = tuple(numbers.of("element", *key) for key in _elements(state, known, address))
+        return tuple(numbers.of("result", p, word) for p in state.parts for word in range(known.row.size // 4))
+    value_sum = summed(instruction, known.row, bound, lambda reg: _sum(state, known, reg), numbers.of)
+    made = () if value_sum is None else numbers.of_sum(value_sum)
+    top = bound_of(instruction, top_of)
+    if top < LARGEST:
+        first = made[0] if made else numbers.of("result", value, 0)
+        numbers.tops[first] = min(top, numbers.tops.get(first, LARGEST))
+    return made
+
+
+def _sum(state: State, known: Effects, operand: Reg) -> Sum:
+    units = range(operand.first, operand.first + operand.count)
+    return state.numbers.sum_of([_read(state, known, unit, lanes=True) for unit in units])
+
+
+def _address(
+    state: State, instruction: Instruction, known: Effects, bound: list[tuple[Slot, Operand | None]]
+) -> Address | None:
+    if not state.adds_up or not isinstance(known.row, MemoryRow):
+        return None
+    return address_of(
+        instruction,
+        known.row,
+        bound,
+        lambda reg: _sum(state, known, reg),
+        lambda unit: _read(state, known, unit, lanes=True),
+        state.numbers.tops,
+    )
+
+
+def _elements(state: State, known: Effects, address: Address) -> Iterator[tuple[object, ...]]:
+    """What each element of a plain load from LDS is a function of: its size, too, which its alignment depends on."""
+    assert isinstance(known.row, MemoryRow)
+    others = tuple((unit, state.register(unit)) for unit in units_of(known.reads & ~address.operand.units))
+    for place in address.places:
+        yield known.row.size, place, state.register(MODE), others, state.memory(_LDS)
 
 
 def _is_copy(state: State, instruction: Instruction, known: Effects, bound: list[tuple[Slot, Operand | None]]) -> bool:
@@ -222,11 +316,15 @@ def _key(
 ) -> tuple[object, ...]:
     """What the results of an instruction are a function of."""
     moved = instruction.encoding if instruction.encoding in ("sdwa", "dpp", "e64_dpp") else ""
-    key: list[object] = [known.row.name, moved, tuple(sorted(instruction.modifiers.items())), state.register(MODE)]
+    address = _address(state, instruction, known, bound)
+    modifiers = instruction.modifiers.items()
+    if address is not None:
+        modifiers = [(name, text) for name, text in modifiers if name not in OFFSETS]
+    key: list[object] = [known.row.name, moved, tuple(sorted(modifiers)), state.register(MODE)]
     lanes = isinstance(known.row, (LaneRow, MemoryRow)) and "dpp" not in moved and "cross_lane" not in known.row.tags
     covered = 0
     sources: list[tuple[object, ...]] = []
-    for slot, operand in bound:
+    for index, (slot, operand) in enumerate(bound):
         if not slot.is_use:
             continue
         used = range(0)
@@ -234,6 +332,9 @@ def _key(
         if slot.hidden:
             first, count = HIDDEN[slot.hidden]
             used = range(first, first + count)
+        elif address is not None and address.slot == index:
+            source.append(address.places)
+            covered |= address.operand.units
         elif isinstance(operand, Reg):
             used = range(operand.first, operand.first + operand.count)
             source.append((operand.neg, operand.absolute, operand.sext))
