@@ -3,16 +3,19 @@
     python -m benchmarks.search [--json] [--out DIR] [--attempts N] [--seconds S] [--limit N] [--only TEXT]
                                 [--workers N] [--kills N] [--no-ops N] [--no-speed] [--kernel OBJECT --launch L]
 
-Kernels: the example; five objects of AMD's wheel; SGLang's Triton kernels, compiled from its wheel at configurations of
+Kernels: the example; six objects of AMD's wheel; SGLang's Triton kernels, compiled from its wheel at configurations of
 serving; eight operators written for this project, whose K0 is the best of a declared grid under the timing model. What
 is done in `--out` is not done again, and a kernel that was interrupted goes on where it stopped. With `--kernel` only
-that one is searched. Times are modelled, and the interval of each speedup is that of an ensemble of models.
+that one is searched. Times are modelled, and the interval of each speedup is that of an ensemble of models. One of the
+kernels has waves that race through LDS, and no candidate can be judged by it: its search begins from what `asmevo
+repair` makes of it, which candidates are compared with; K0's time and the speedup are those of the object as it is.
 
 JSON: `kernels` with `name`, `family`, `k0_us`, `best_us`, `speedup`, `low` and `high` (the ensemble's interval of the
-speedup), `verdict`, `attempts`, `commits`, `wall_s`, `reason` (why the search ended) and `configurations` (the grid
-that K0 is the best of, where there is one); `left_out`: kernels that could not be searched, with the reason; `geomean`
-by family; `attempts_per_s_per_core` (candidates that break a rule among them) and `gated_per_s_per_core` (fully gated,
-timed and compared under the ensemble) on the example, per CPU-second; `two_core_scaling`: gated candidates a wall
+speedup), `verdict`, `attempts`, `commits`, `wall_s`, `reason` (why the search ended), `configurations` (the grid that
+K0 is the best of, where there is one) and `reference` (what candidates were compared with where that is not K0, else
+null); `left_out`: kernels that could not be searched, with the reason; `geomean` by family; `attempts_per_s_per_core`
+(candidates that break a rule among them) and `gated_per_s_per_core` (fully gated, timed and compared under the
+ensemble) on the example, per CPU-second; `two_core_scaling`: gated candidates a wall
 second with two workers over those with one, null on a machine that was never seen to let two spinning threads scale by
 1.9 before and after; `kill_resume_same`: whether a run that was killed `--kills` times at random moments has the
 lineage of an undisturbed one; `no_ops_admitted` and `no_op_commits`: how many of `--no-ops` edits without effect the
@@ -31,12 +34,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from asmevo.codeobject import CodeObject
 from asmevo.device import Device, ObjectiveTimer, simulator
-from asmevo.launch import load_launches
+from asmevo.launch import Launch, load_launches
+from asmevo.repair import repair
 from asmevo.report import basis_text, summary_text, table
 from asmevo.search import OBJECT, RunSummary, Settings, Update, kernel_of, resume, run_launches, start
 from asmevo.store import DATABASE, Store, write_atomic
-from asmevo.verdict import AsmEvoError
+from asmevo.verdict import AsmEvoError, UnsupportedError
 from benchmarks.common import print_json
 from benchmarks.objects import ROOT
 from benchmarks.search_kernels import Subject, subjects
@@ -162,7 +167,8 @@ def searched(subject: Subject, device: Device, settings: Settings, folder: Path,
         if update.kind == "commit":
             say(f"  {update.ordinal:4} {update.best_microseconds:10.2f} us  {update.strategy}: {update.note}")
 
-    grid = folder.with_suffix(".grid.json")
+    grid, repaired = folder.with_suffix(".grid.json"), folder.with_suffix(".repaired.json")
+    original = folder.with_suffix(".k0.co")
     if (folder / DATABASE).is_file():
         summary = resume(folder, device, settings, progress=told, workers=workers)
     else:
@@ -174,15 +180,44 @@ def searched(subject: Subject, device: Device, settings: Settings, folder: Path,
 
         data, launches = subject.load(device, listed)
         write_atomic(grid, json.dumps(lines).encode())
+        if subject.races:
+            write_atomic(original, data)
+            data, reference = without_races(data, launches, device)
+            say(f"  searched from {reference}")
+            write_atomic(repaired, json.dumps(reference).encode())
         summary = start(folder, data, launches, device, chip=CHIP, settings=settings, progress=told, workers=workers)
     say("  " + summary_text(summary).replace("\n", "\n  "))
     if summary.interrupted:
         raise KeyboardInterrupt
-    return row(subject, summary, interval(device, summary), json.loads(grid.read_text()))
+    line = row(subject, summary, interval(device, summary), json.loads(grid.read_text()))
+    return against(device, summary, line, original, repaired) if subject.races else line
+
+
+def without_races(data: bytes, launches: Sequence[Launch], device: Device) -> tuple[bytes, str]:
+    """What `asmevo repair` makes of an object on the launches that are not timed, and what it is."""
+    found = repair(CodeObject.parse(data), [launch for launch in launches if not launch.objective], device)
+    if found.data is None or not found.verdict.admitted:
+        raise UnsupportedError(f"The object is not repaired ({found.verdict}); run `asmevo repair` to see why.")
+    places = ", ".join(str(place.before) for place in found.places)
+    return found.data, f"K0 with {'; '.join(found.places[0].texts)} before line {places}"
+
+
+def against(
+    device: Device, summary: RunSummary, line: dict[str, Any], original: Path, repaired: Path
+) -> dict[str, Any]:
+    """The row of a kernel whose search began from another object: its own time, and the speedup over that."""
+    with Store.open(summary.folder, time.time) as store:
+        launches, begun = run_launches(store), store.blobs.get(store.run.k0)
+    best = (summary.folder / OBJECT).read_bytes() if "object" in summary.files else begun
+    timer, k0 = ObjectiveTimer(device, launches, kernel=kernel_of(launches)), original.read_bytes()
+    found = timer.compare(k0, best)
+    k0_us = device.time(device.load(k0, kernel_of(launches)), launches).microseconds
+    times = {"k0_us": k0_us, "speedup": k0_us / summary.best_microseconds, "low": found.low, "high": found.high}
+    return line | times | {"reference": json.loads(repaired.read_text())}
 
 
 def interval(device: Device, summary: RunSummary) -> tuple[float, float]:
-    """Where an ensemble of models sees the speedup of the result over K0."""
+    """Where an ensemble of models sees the speedup of the result over what the search began from."""
     if "object" not in summary.files:
         return 1.0, 1.0
     with Store.open(summary.folder, time.time) as store:
@@ -209,6 +244,7 @@ def row(
         "wall_s": summary.seconds,
         "reason": summary.reason,
         "configurations": list(configurations),
+        "reference": None,
     }
 
 
@@ -245,6 +281,7 @@ def report(rows: Sequence[dict[str, Any]], result: dict[str, Any]) -> str:
     lines = [
         *(f"K0 is the best of: {text}" for one in rows for text in one["configurations"]),
         table(header, cells),
+        *(f"{one['name']}: candidates were compared with {one['reference']}" for one in rows if one["reference"]),
         *(f"left out: {name}: {reason}" for name, reason in result["left_out"].items()),
         "geometric means, modelled: " + ", ".join(f"{f} {x:.4f}" for f, x in result["geomean"].items()),
         f"measured by others on hardware: {measured}. {CAUTION}",

@@ -43,13 +43,15 @@ class Subject:
     family: str
     load: Callable[[Device, Callable[[str], None]], tuple[bytes, tuple[Launch, ...]]]
     """Its object and launches; what it decides on the way is told."""
+    races: bool = False
+    """Whether its waves race through LDS, so that the search begins from the object that a repair makes of it."""
 
 
 def subjects() -> Iterator[Subject]:
     """All kernels, the example first."""
     yield Subject("fp8_gemm", "triton", _example)
     for name, path, timed in _AITER:
-        yield Subject(name, "aiter", _aiter(path, timed))
+        yield Subject(name, "aiter", _aiter(path, timed), races=name in _RACES)
     for family, operator in sglang_kernels.KERNELS:
         yield Subject(operator.name, "sglang", _sglang(family, operator))
     for operator in OPERATORS:
@@ -96,6 +98,7 @@ _AITER: tuple[tuple[str, str, _Timed], ...] = (
     ),
 )
 """Name, member of AMD's wheel, and the recipe of the launch that is timed, from that of a small one."""
+_RACES = frozenset({"fmoe_fp8_blockscale_g1u1_subGU_256"})
 
 
 def _of(recipe: Recipe, kind: type[Any]) -> Any:
