@@ -41,6 +41,7 @@ from asmevo.repair import repair
 from asmevo.report import basis_text, summary_text, table
 from asmevo.search import OBJECT, RunSummary, Settings, Update, kernel_of, resume, run_launches, start
 from asmevo.store import DATABASE, Store, write_atomic
+from asmevo.timing import chip
 from asmevo.verdict import AsmEvoError, UnsupportedError
 from benchmarks.common import print_json
 from benchmarks.objects import ROOT
@@ -195,11 +196,12 @@ def searched(subject: Subject, device: Device, settings: Settings, folder: Path,
 
 def without_races(data: bytes, launches: Sequence[Launch], device: Device) -> tuple[bytes, str]:
     """What `asmevo repair` makes of an object on the launches that are not timed, and what it is."""
-    found = repair(CodeObject.parse(data), [launch for launch in launches if not launch.objective], device)
+    tried = [launch for launch in launches if not launch.objective]
+    found = repair(CodeObject.parse(data), tried, device, fetch_bytes=chip(CHIP).fetch_bytes)
     if found.data is None or not found.verdict.admitted:
         raise UnsupportedError(f"The object is not repaired ({found.verdict}); run `asmevo repair` to see why.")
-    places = ", ".join(str(place.before) for place in found.places)
-    return found.data, f"K0 with {'; '.join(found.places[0].texts)} before line {places}"
+    places = " and ".join(str(place.before) for place in found.places if place.barrier)
+    return found.data, f"K0 with s_barrier before line {places}"
 
 
 def against(

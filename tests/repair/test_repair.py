@@ -13,7 +13,7 @@ from asmevo.edit import apply_all
 from asmevo.gate import Gate
 from asmevo.launch import for_object
 from asmevo.program import rebuild, recover
-from asmevo.repair import repair
+from asmevo.repair import Place, repair
 from asmevo.repair.uniform import uniform_blocks
 from asmevo.verdict import UnsupportedError, Verdict
 from benchmarks.objects import WheelMember, fetch
@@ -68,6 +68,15 @@ def test_k0_is_refused_and_its_results_are_those_of_the_repaired_object_where_wa
     assert refines.facts["equal"]["pair"] == {
         "ascending": False, "descending": False, "turns of 16": False, "turns of 1": True,
     }  # fmt: skip
+
+
+def test_nops_keep_the_code_behind_aligned_where_that_is_faster(device):
+    bare = Place(3, (WAIT, BARRIER), True)
+    full = bare.padded(32)
+    assert full.texts == (WAIT, BARRIER, *["s_nop 0"] * 6) and full.padded(32) == full
+    found = repair(CodeObject.parse(build(AGAIN)), [PAIR], device, fetch_bytes=32)
+    times = [device.time(device.load(one.data), [PAIR]).microseconds for one in (found, repaired(AGAIN, device))]
+    assert times[0] <= times[1] and found.verdict is Verdict.TESTED
 
 
 def test_a_barrier_without_a_wait_gets_one(device):

@@ -14,6 +14,7 @@ from asmevo.device import simulator
 from asmevo.repair import repair as repaired
 from asmevo.report import repair_facts, repair_text
 from asmevo.search import kernel_of
+from asmevo.timing import chip as chips
 
 
 def repair(
@@ -32,7 +33,7 @@ def repair(
     obj = read_object(k0)
     launches = read_launches(launch, obj)
     with simulator(chip) as device:
-        found = repaired(obj, launches, device, kernel_of(launches))
+        found = repaired(obj, launches, device, kernel_of(launches), chips(chip).fetch_bytes)
         times = None
         if found.data is not None and found.verdict.admitted:
             modules = (device.load(data, found.kernel) for data in (obj.data, found.data))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeAlias
 
@@ -38,6 +38,10 @@ class Place:
     def barrier(self) -> bool:
         """Whether it is a barrier; a wait in front of one that is there otherwise."""
         return "s_barrier" in self.texts
+
+    def padded(self, unit: int) -> Place:
+        """With nops, so that what follows moves by a multiple of `unit` bytes: each instruction has four."""
+        return replace(self, texts=(*self.texts, *("s_nop 0",) * (-len(self.texts) % (unit // 4))))
 
 
 def partners_of(program: Program, pairs: Collection[Pair]) -> Partners:

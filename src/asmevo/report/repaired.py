@@ -53,7 +53,7 @@ def repair_text(found: Repair, facts: Mapping[str, Any]) -> str:
             f", passed equally often by all waves of a workgroup {told['passed_by_all_waves']}" if place.barrier else ""
         )
         once = f", once behind each pass of the barrier in line {place.follows}" if place.follows is not None else ""
-        lines.append(f"inserted in front of line {place.before}: {'; '.join(place.texts)}{why}{once}")
+        lines.append(f"inserted in front of line {place.before}: {_inserted(place.texts)}{why}{once}")
     lines.append(checks_text(found.checks))
     for check in found.checks:
         if check.name == "refines":
@@ -74,6 +74,11 @@ def _equal(launch: str, same: Mapping[str, bool]) -> str:
 
 def _words(orders: Iterable[str]) -> str:
     return ", ".join(f"in {name}" if name.startswith("turns") else name for name in orders)
+
+
+def _inserted(texts: Sequence[str]) -> str:
+    """Instructions, equal ones counted."""
+    return "; ".join(text if n == 1 else f"{n} times {text}" for text, n in Counter(texts).items())
 
 
 def _pairs(found: Repair) -> list[str]:
