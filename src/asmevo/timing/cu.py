@@ -207,14 +207,16 @@ def _retire(m: Any, work: Any, simd: Any, now: int) -> None:
 @compiled
 def _plan(m: Any, number: int, now: int) -> int:
     """The next turn in which a wave of the SIMD could issue."""
-    soonest = NEVER
+    soonest, least = NEVER, now + m.issue_clk
     simd = m.simds[number]
     for i in range(simd.population):
+        if soonest <= least:
+            break
         wave = m.waves[simd.resident[i]]
         if wave.ready < soonest:
             free, _ = admits(m, m.lines[wave.position], number)
             soonest = min(soonest, max(wave.ready, free))
-    return NEVER if soonest == NEVER else align(max(soonest, now + m.issue_clk), number)
+    return NEVER if soonest == NEVER else align(max(soonest, least), number)
 
 
 @compiled

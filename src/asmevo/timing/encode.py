@@ -47,13 +47,11 @@ class Code:
 
     def load(self, machine: NDArray[np.void]) -> None:
         """Write the program into a machine record."""
-        ends = np.cumsum([length for s in self.shapes for length in (len(s.codes), len(s.writes))])
+        lengths = self.costs["reads"].astype(np.int64) + self.costs["writes"]
         lines = machine["lines"][0]
         lines["costs"][self.positions] = self.costs
         lines["lds_conflict_256"][self.positions] = self.lds_conflict_256
-        lines["reads"][self.positions[1:]] = ends[1:-1:2]
-        lines["writes"][self.positions] = ends[::2]
-        lines["codes_end"][self.positions] = ends[1::2]
+        lines["first_code"][self.positions] = np.cumsum(lengths) - lengths
         lines["crosses"][self.positions] = self.crosses[self.positions]
         machine["codes"][0, : len(self.codes)] = self.codes
 
@@ -132,6 +130,8 @@ def _record(shape: Shape, cost: InstructionCost) -> bytes:
         shape.is_store,
         shape.wait_vm,
         shape.wait_lgkm,
+        len(shape.codes),
+        len(shape.writes),
         shape.extra if shape.kind == SETPRIO else cost.idle,
         cost.port,
         cost.matrix,
@@ -147,7 +147,7 @@ def _record(shape: Shape, cost: InstructionCost) -> bytes:
 def _crossings(program: Program, boundary: int) -> NDArray[np.bool_]:
     """Where a line's encoding crosses a multiple of `boundary`; `.text` and entries are aligned to 256."""
     lines, entry = program.lines, program.position[program.entry]
-    sizes = np.array([size_of(line) for line in lines], np.int64)
+    sizes = np.array([size_of(line) if line.words is None else len(line.words) for line in lines], np.int64)
     ends = np.cumsum(sizes)
     ends[entry:] += -(ends[entry] - sizes[entry]) % 256
     return (ends - sizes) // boundary != (ends - 1) // boundary

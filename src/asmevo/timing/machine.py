@@ -37,6 +37,8 @@ COSTS: Final = np.dtype(
         ("store", "u1"),
         ("wait_vm", "i1"),  # at most this many outstanding before it issues; -1 for no wait
         ("wait_lgkm", "i1"),
+        ("reads", "u2"),  # registers that must be ready
+        ("writes", "u2"),  # registers whose readers wait for it
         ("extra", "i4"),  # clocks of s_nop and s_sleep beyond one turn; priority of s_setprio
         ("port", "i4"),  # clocks on the vector issue port
         ("matrix", "i4"),  # clocks on the matrix pipe, 0 for all but MFMA
@@ -53,9 +55,7 @@ COSTS: Final = np.dtype(
 _LINE: Final = (
     ("costs", COSTS),
     ("lds_conflict_256", "i4"),  # 1/256 clocks that bank conflicts add in the mean
-    ("reads", "u4"),  # indices in the register codes (`layout.FORWARD`): it reads those from here on,
-    ("writes", "u4"),  # writes those from here on,
-    ("codes_end", "u4"),  # until here
+    ("first_code", "u4"),  # index in `codes` of the first register it reads; those that it writes come behind these
     ("crosses", "u1"),  # 1 when it crosses a fetch boundary
     ("touched", "u1"),  # whether the compute unit has executed it
     ("count", "i8"),  # issues
@@ -135,7 +135,7 @@ def machine_type() -> np.dtype[np.void]:
             ("groups", list(_GROUP), (WAVES,)),
             ("waves", list(_WAVE), (WAVES,)),
             ("lines", list(_LINE), (CODE,)),
-            ("codes", "u2", (CODES,)),  # registers that the lines read and write, as in `layout.FORWARD`
+            ("codes", "u2", (CODES,)),  # registers read and written, as in `layout.FORWARD`
             ("events", "i8", (EVENTS, EVENT_COLUMNS)),
             (revision(), "u1"),
         ],
@@ -150,7 +150,9 @@ def new_machine(waves_per_group: int, rooms: int) -> NDArray[np.void]:
         room.madvise(MADV_NOHUGEPAGE)  # so little of it is used that clearing huge pages would take as long as a replay
     machine = np.frombuffer(room, machine_type())
     machine["rooms"], machine["group_width"] = rooms, waves_per_group
-    machine["groups"]["ordinal"] = machine["waves"]["group"] = machine["waves"]["arrived"] = -1
-    machine["simds"]["last_turn"] = -4
-    machine["simds"]["next_turn"] = machine["waves"]["ready"] = NEVER
+    machine["groups"]["ordinal"] = -1
+    machine["simds"]["last_turn"], machine["simds"]["next_turn"] = -4, NEVER
+    waves = machine["waves"][0, : rooms * waves_per_group]
+    waves["group"] = waves["arrived"] = -1
+    waves["ready"] = NEVER
     return machine

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from asmevo.isa import Instruction, MatrixRow, row_of
+from asmevo.isa import MatrixRow, row_of
 from asmevo.launch import Launch
 from asmevo.program import Program
 from asmevo.timing.chips import Chip
@@ -92,16 +92,16 @@ def prepare(
 def _matrix_bits(program: Program, samples: Samples) -> int:
     """Bits of an element of most matrix instructions that are executed; 0 when there are none."""
     positions: list[int] = samples.positions.tolist()
-    times: list[int] = samples.counts[:, positions].sum(axis=0).tolist()
-    opcodes: dict[str, Instruction] = {}
-    executed: Counter[str] = Counter()
-    for position, count in zip(positions, times, strict=True):
-        instruction = program.lines[position].instruction
-        opcodes[instruction.mnemonic] = instruction
-        executed[instruction.mnemonic] += count
-    found: Counter[int] = Counter()
-    for mnemonic, instruction in opcodes.items():
-        row = row_of(instruction)
+    times: list[int] = samples.counts.sum(axis=0)[samples.positions].tolist()
+    lines = program.lines
+    opcodes = [lines[position].instruction.mnemonic for position in positions]
+    widths: dict[str, int] = {}
+    for opcode, position in dict(zip(opcodes, positions, strict=True)).items():
+        row = row_of(lines[position].instruction)
         if isinstance(row, MatrixRow):
-            found[_BITS.get(row.a_type, 0)] += executed[mnemonic]
+            widths[opcode] = _BITS.get(row.a_type, 0)
+    found: Counter[int] = Counter()
+    for opcode, count in zip(opcodes, times, strict=True):
+        if opcode in widths:
+            found[widths[opcode]] += count
     return max(found, key=lambda bits: (found[bits], bits), default=0)

@@ -17,7 +17,8 @@ from asmevo.timing.layout import FORWARD
 def operands_ready(m: Any, wave: Any, line: Any, floor: int) -> tuple[int, int]:
     """Time at which all operands of an instruction are ready, and the register that decides (-1 if it is `floor`)."""
     ready, last = floor, -1
-    for i in range(line.reads, line.writes):
+    first = line.first_code
+    for i in range(first, first + line.costs.reads):
         code = m.codes[i]
         if wave.board[code] > ready:
             ready, last = wave.board[code], code & (FORWARD - 1)
@@ -29,7 +30,8 @@ def record_results(m: Any, wave: Any, line: Any, now: int) -> None:
     """Note when the registers that an ALU instruction issued `now` writes become readable."""
     slow, fast, sgpr = now + line.costs.slow, now + line.costs.fast, now + line.costs.sgpr
     matrix = line.costs.matrix > 0
-    for i in range(line.writes, line.codes_end):
+    first = line.first_code + line.costs.reads
+    for i in range(first, first + line.costs.writes):
         code = m.codes[i]
         unit = code & (FORWARD - 1)
         wave.board[unit] = slow if code == unit else sgpr

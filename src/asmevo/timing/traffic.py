@@ -81,7 +81,8 @@ def traffic(code: Code, samples: Samples, launch: Launch, chip: Chip, origins: M
     written = min(writes, float(writable))
     size = {b.name: b.size for b in launch.buffers} | {ANY: readable}
     asked = dict.fromkeys(size, 0.0)
-    for position, count in zip(code.positions[~store].tolist(), moved[~store].tolist(), strict=True):
+    loads = ~store & (moved > 0)
+    for position, count in zip(code.positions[loads].tolist(), moved[loads].tolist(), strict=True):
         asked[origins.get(position, ANY)] += count
     return Traffic(
         reads=reads,
