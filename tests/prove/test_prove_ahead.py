@@ -365,6 +365,48 @@ WRONG = {
 }
 
 
+SIGNALLED = """
+    s_cmp_lg_u32 s5, s6
+    s_cbranch_scc1 consumer
+    global_store_dword v0, v6, s[2:3]
+    s_waitcnt vmcnt(0)
+    ds_write_b32 v0, v6
+    s_endpgm
+consumer:
+    v_mov_b32_e32 v6, 0
+loop:
+    ds_read_b32 v20, v9
+    s_waitcnt lgkmcnt(0)
+    global_load_dword v8, v0, s[2:3]
+    s_waitcnt vmcnt(0)
+    v_mov_b32_e32 v6, v8
+    v_readfirstlane_b32 s9, v20
+    s_cmp_eq_u32 s9, 0
+    s_cbranch_scc1 loop
+    ds_write_b32 v10, v6
+    s_endpgm
+"""
+"""A wave waits in LDS for what another one stores: the last turn's load is the first that may see it."""
+_SEEN = "    global_load_dword v8, v0, s[2:3]\n"
+SIGNALLED_AHEAD = replaced(
+    SIGNALLED.replace(_SEEN, ""),
+    ("loop:\n", _SEEN + "loop:\n"),
+    ("    s_cbranch_scc1 loop\n", _SEEN + "    s_cbranch_scc1 loop\n"),
+)
+WRONG |= {
+    "a load that passes a signal in LDS": (SIGNALLED_AHEAD, SIGNALLED),
+    "a load that passes a signal in LDS by an atomic": (
+        SIGNALLED_AHEAD.replace("ds_read_b32 v20, v9", "ds_add_rtn_u32 v20, v9, v11"),
+        SIGNALLED.replace("ds_read_b32 v20, v9", "ds_add_rtn_u32 v20, v9, v11"),
+    ),
+}
+
+
+def test_lds_that_is_no_signal():
+    """Nothing is written to LDS behind a store."""
+    assert proved(*(text.replace("    ds_write_b32 v0, v6\n", "") for text in (SIGNALLED_AHEAD, SIGNALLED)))
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_not_proved(name):
     assert not proved(*WRONG[name])

@@ -228,6 +228,38 @@ def test_two_loads_that_exchange_their_lines_across_a_barrier() -> None:
     assert not proof.differing and not proof.same_loads and not proof.proved
 
 
+POLLED = """
+    s_cmp_lg_u32 s7, 0
+    s_cbranch_scc1 others
+poll:
+    {poll}
+    v_readfirstlane_b32 s9, v20
+    s_cmp_eq_u32 s9, 0
+    s_cbranch_scc1 poll
+others:
+    {lines}
+    v_lshlrev_b32_e32 v8, 2, v8
+    ds_write_b32 v0, v8
+    s_endpgm
+"""
+"""One wave polls for what another workgroup stores; the others wait for it at a barrier."""
+
+
+@pytest.mark.parametrize(
+    "poll, told",
+    [
+        ("global_load_dword v20, v0, s[4:5] sc0 sc1", True),
+        ("s_dcache_inv\n s_load_dword s8, s[4:5], 0x0", True),
+        ("ds_read_b32 v20, v0", False),
+    ],
+)
+def test_a_load_behind_a_barrier_behind_a_poll(poll: str, told: bool) -> None:
+    load, barrier = "global_load_dword v8, v0, s[2:3]\n", "s_barrier\n"
+    k0 = program_from_text(POLLED.format(poll=poll, lines=barrier + load))
+    (proof,) = Prover(k0).blocks(program_from_text(POLLED.format(poll=poll, lines=load + barrier)))
+    assert proof.proved is not told
+
+
 def test_the_clock_is_not_a_value() -> None:
     proofs = prove("s_memtime s[10:11]\n v_mov_b32_e32 v8, s10", "v_mov_b32_e32 v8, s10\n s_memtime s[10:11]")
     assert not all(p.proved for p in proofs) and any(p.reason for p in proofs)

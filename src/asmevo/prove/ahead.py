@@ -44,6 +44,8 @@ class Sides:
     steering: Sequence[RegSet]
     carried: Carried
     publishing: bool
+    signalling: bool
+    """Whether a value in LDS may say that a store to global memory was made: a turn may begin by waiting for one."""
 
     def lines(self, block: Block) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
         """Those of K0 and those of the candidate."""
@@ -52,14 +54,20 @@ class Sides:
 
     def begin(self, numbers: Numbers, decided: Mapping[Number, bool]) -> State:
         """K0's state at the begin of a block."""
-        return State(numbers, publishes=self.publishing, carried=self.carried, decided=dict(decided))
+        return State(
+            numbers,
+            publishes=self.publishing,
+            carried=self.carried,
+            decided=dict(decided),
+            signals=self.signalling,
+        )
 
     def candidate_begin(self, block: Block, numbers: Numbers, decided: Mapping[Number, bool]) -> State:
         """The candidate's, without what loads ahead give."""
         live = self.k0_live.live_in(block.first) | ALWAYS
         dead = ~self.live.live_in(self.candidate.blocks[block.number].first)
         state = begin_state(numbers, self.facts[block.number], live, dead, self.publishing)
-        state.carried, state.decided = self.carried, dict(decided)
+        state.carried, state.decided, state.signals = self.carried, dict(decided), self.signalling
         return state
 
     def same_end(self, block: Block, old: State, new: State) -> bool:

@@ -12,7 +12,7 @@ from asmevo.prove.ahead import Sides, loads_ahead
 from asmevo.prove.bounds import Bounds, entry_bounds
 from asmevo.prove.entry import ALWAYS, Facts, begin_state, entry_facts
 from asmevo.prove.loads import memories, same_loads
-from asmevo.prove.publishing import publishes
+from asmevo.prove.publishing import publishes, signals
 from asmevo.prove.steering import steering_registers
 from asmevo.prove.values import Numbers, State, run
 from asmevo.verdict import UnsupportedError
@@ -99,7 +99,8 @@ class Prover:
             proofs.append(proof)
         if all(proof.proved for proof in proofs):
             return tuple(proofs)
-        sides = Sides(k0, candidate, self._live, live, facts, self._steering, self._carried, publishing)
+        signalling = signals(k0) or signals(candidate)
+        sides = Sides(k0, candidate, self._live, live, facts, self._steering, self._carried, publishing, signalling)
         ahead = loads_ahead(sides, [proof.block for proof in proofs if not proof.proved])
         return tuple(_equal(p.block, ahead[p.block]) if p.block in ahead else p for p in proofs)
 

@@ -1,35 +1,61 @@
-"""Whether a barrier of the kernel can stand between a store to global memory and another wave's load of it."""
+"""Whether a barrier, or a value in LDS, can stand between a store to global memory and another wave's load of it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from asmevo.isa import MemoryRow, Space, effects
 from asmevo.program import Line, Program, control_kind
 from asmevo.program.paths import reachable
+from asmevo.prove.values import SCOPES, to_lds
 
 
 def publishes(program: Program) -> bool:
-    """Whether any path leads from a store or atomic on global memory to a barrier.
+    """Whether any path leads from a store or atomic on global memory, or from what makes stores of other waves visible,
+    to a barrier.
 
     Where none does, no barrier makes such a store visible to a wave that loads behind the barrier, so a load of global
     memory may stand on either side. (That a later load still comes before the stores of other waves is for the static
-    stage, which counts what is outstanding at each barrier.)
+    stage, which counts what is outstanding at each barrier.) One wave may poll for what another workgroup stores, and
+    a barrier hand it on to the others.
     """
+    return _leads(program, _is_barrier)
+
+
+def signals(program: Program) -> bool:
+    """The same with a write of LDS in place of the barrier: another wave may load behind what it reads there."""
+    return _leads(program, _writes_lds)
+
+
+def _leads(program: Program, ends: Callable[[Line], bool]) -> bool:
     blocks = program.blocks
-    with_barrier = [_has_barrier(program.lines[b.first : b.last]) for b in blocks]
+    with_end = [any(map(ends, program.lines[b.first : b.last])) for b in blocks]
     for block in blocks:
         lines = program.lines[block.first : block.last]
-        stored = next((i for i, line in enumerate(lines) if _stores(line)), None)
-        if stored is None:
+        begin = next((i for i, line in enumerate(lines) if _renews(line)), None)
+        if begin is None:
             continue
-        if _has_barrier(lines[stored:]) or any(with_barrier[n] for n in reachable(program, block.successors)):
+        if any(map(ends, lines[begin:])) or any(with_end[n] for n in reachable(program, block.successors)):
             return True
     return False
 
 
-def _has_barrier(lines: tuple[Line, ...]) -> bool:
-    return any(control_kind(line.instruction) == "barrier" for line in lines)
+def _is_barrier(line: Line) -> bool:
+    return control_kind(line.instruction) == "barrier"
 
 
-def _stores(line: Line) -> bool:
+def _writes_lds(line: Line) -> bool:
     row = effects(line.instruction).row
-    return isinstance(row, MemoryRow) and row.kind != "load" and row.space is not Space.LDS
+    if not isinstance(row, MemoryRow):
+        return False
+    return to_lds(line.instruction, row) or (row.kind != "load" and row.space in (Space.LDS, Space.FLAT))
+
+
+def _renews(line: Line) -> bool:
+    """Stores, atomics, loads with a scope, cache control, the wave sync unit."""
+    row = effects(line.instruction).row
+    if not isinstance(row, MemoryRow):
+        return not {"cache", "gws"}.isdisjoint(row.tags)
+    if row.space is Space.LDS:
+        return False
+    return row.kind != "load" or bool(SCOPES & line.instruction.modifiers.keys())

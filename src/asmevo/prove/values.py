@@ -159,6 +159,8 @@ class State:
     """Registers that hold the same at the begin of both runs; any other one stands for itself in this run alone."""
     decided: dict[Number, bool] = field(default_factory=dict[Number, bool])
     """What SCC is known to be on the way that is followed, by its number: the branch at the end was decided by it."""
+    signals: bool = False
+    """Whether what is read from LDS may say that another wave has stored to global memory."""
 
     def register(self, unit: int) -> Number:
         found = self.registers.get(unit)
@@ -398,6 +400,8 @@ def _access(state: State, instruction: Instruction, row: MemoryRow, value: Numbe
     touched = _memories(instruction, row)
     if row.kind == "load" and not SCOPES & instruction.modifiers.keys():
         touched = (_LDS,) if _LDS in touched and row.space is not Space.LDS and to_lds(instruction, row) else ()
+    if state.signals and row.kind != "store" and row.space in (Space.LDS, Space.FLAT):
+        touched = tuple({_MEMORY: 0, **dict.fromkeys(touched)})
     for name in touched:
         state.memories[name] = state.numbers.of("behind", value, state.memory(name))
 
