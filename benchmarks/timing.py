@@ -150,12 +150,12 @@ def speed() -> tuple[float, float]:
     image = build_image(launch, obj, program.kernel)
     executable, model = Executable.build(program, BlockCache()), chip("mi300x")
     recorded = record(executable, launch, image, workgroups=traces_needed(launch))
-    traces, lds = recorded.execution.traces, recorded.lds
-    count = prepare(program, launch, traces, model, lds).replay(model).run.count.sum()
+    traces, accesses = recorded.execution.traces, recorded.accesses
+    count = prepare(program, launch, traces, model, accesses).replay(model).run.count.sum()
     seconds: list[float] = []
     for _ in range(REPEATS):
         start = time.process_time()
-        prepare(program, launch, traces, model, lds).replay(model)
+        prepare(program, launch, traces, model, accesses).replay(model)
         seconds.append(time.process_time() - start)
     return float(count) / min(seconds) / 1e6, min(seconds)
 

@@ -68,8 +68,8 @@ class Bench:
         """Clocks of a workgroup of so many waves, `each` of them on each SIMD of the mask at work."""
         done = self.recorded(kernel, waves, simds, each)
         program, launch = self._executables(kernel).program, _launch(kernel, waves, simds, each)
-        ready = prepare(program, launch, done.execution.traces, self._on, done.lds)
-        code = encode_program(program, ready.samples.positions, self._on, ready.lds)
+        ready = prepare(program, launch, done.execution.traces, self._on, done.accesses)
+        code = encode_program(program, ready.samples.positions, self._on, ready.accesses)
         l1 = MemoryView(self._on.l1_latency, self._on.l1_bytes_per_clk, 1 << 20)
         return run_grid(code, ready.samples, Plan(1, 1, (0,)), view or l1).cycles
 

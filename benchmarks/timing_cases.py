@@ -22,7 +22,7 @@ from asmevo.launch import FmoeOneStage, FmoeStage1, build_image
 from asmevo.launch.recipes.experts import GatedExperts
 from asmevo.program import Program, recover
 from asmevo.sim import BlockCache, Executable, WaveTrace
-from asmevo.timing import Chip, LdsConflicts, Prepared, chip, prepare, record, traces_needed
+from asmevo.timing import Accesses, Chip, Prepared, chip, prepare, record, traces_needed
 from asmevo.verdict import EnvironmentError_, InputError
 from benchmarks.wheels import AITER, cache_folder, fetch_wheel
 
@@ -162,7 +162,7 @@ class Cases:
 
     cache: BlockCache = field(default_factory=BlockCache)
     _programs: dict[str, Program] = field(default_factory=dict[str, Program])
-    _traced: dict[Hashable, tuple[list[WaveTrace], list[WaveTrace], LdsConflicts]] = field(
+    _traced: dict[Hashable, tuple[list[WaveTrace], list[WaveTrace], Accesses]] = field(
         default_factory=dict[Hashable, Any]
     )
 
@@ -174,7 +174,7 @@ class Cases:
 
     def _routed(self, candidate: Candidate, recipe: GatedExperts) -> Prepared:
         launch = recipe.launch("measured")
-        busy, idle, lds = self._waves(candidate)
+        busy, idle, accesses = self._waves(candidate)
         edge = blocks_of(recipe) * launch.grid[0]
         numbers = {*traces_needed(launch, SAMPLES), edge - 1, edge} & {*range(launch.workgroups)}
         traces = [
@@ -182,7 +182,7 @@ class Cases:
             for number in sorted(numbers)
             for wave in (busy if number < edge else idle)
         ]
-        return prepare(self.program(candidate.path), launch, traces, chip_of(candidate.shape), lds)
+        return prepare(self.program(candidate.path), launch, traces, chip_of(candidate.shape), accesses)
 
     def program(self, path: str) -> Program:
         """The program of an object of the wheel."""
@@ -190,7 +190,7 @@ class Cases:
             self._programs[path] = recover(CodeObject.parse(read_object(path), Path(path).name))
         return self._programs[path]
 
-    def _waves(self, candidate: Candidate) -> tuple[list[WaveTrace], list[WaveTrace], LdsConflicts]:
+    def _waves(self, candidate: Candidate) -> tuple[list[WaveTrace], list[WaveTrace], Accesses]:
         """Waves of a workgroup that has a block of rows, and of one that has none. How wide the result is and how many
         rows of a block are filled changes neither path."""
         shape = candidate.shape
@@ -204,7 +204,7 @@ class Cases:
             if done.status != "done" or blocks_of(small) != 1 or launch.grid[1] != 2:
                 raise InputError(f"{candidate.name} does not run as its recipe says; it ends with {done.status}.")
             busy, idle = ([w for w in done.traces if w.workgroup == i] for i in (0, 1))
-            self._traced[key] = busy, idle, recorded.lds
+            self._traced[key] = busy, idle, recorded.accesses
         return self._traced[key]
 
 

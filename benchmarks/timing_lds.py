@@ -64,8 +64,8 @@ def group_cells() -> Iterator[Cell]:
     bench = Bench({f"group{i}": _probes(*access) for i, access in enumerate(GROUPS)})
     for i, ((access, _), groups) in enumerate(GROUPS.items()):
         for group in groups:
-            lds = bench.recorded(f"group{i}", simds=group[0]).lds
-            probes = lds.passes[lds.executions > 0].tolist()
+            asked = bench.recorded(f"group{i}", simds=group[0]).accesses
+            probes = asked.passes[asked.executions > 0].tolist()
             found = {group[0], *(lane for lane, extra in enumerate(probes) if extra)}
             name = f"lanes served with lane {group[0]} in {access.split()[0]}"
             yield Cell(name, len(group), len(found & {*group}) - len(found - {*group}), "lanes")

@@ -2,7 +2,7 @@
 
 Bandwidths, `s_nop`, vector instructions beside MFMA and LDS latencies were measured on MI308X (tingqli/pyhip); MFMA
 intervals are those of AMD's matrix instruction calculator; the L1 latency is from MrRoy09/AMD-CDNA3-CacheBenchmarking.
-Those of LDS bank conflicts are in `benchmarks.timing_lds`.
+Those of LDS bank conflicts are in `benchmarks.timing_lds`, those of lanes that lie apart in `benchmarks.timing_lines`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from asmevo.timing import chip
 from asmevo.timing.traffic import MemoryView
 from benchmarks.timing_bench import TRIPS, Bench, Cell, loop
 from benchmarks.timing_lds import group_cells, stride_cells
+from benchmarks.timing_lines import line_cells
 
 BATCH: Final = 8
 """Accesses before a wait; the length in the published benchmark is not known, and 8 fits it."""
@@ -140,6 +141,7 @@ def cells() -> Iterator[Cell]:
     yield from bandwidth_cells()
     yield from stride_cells()
     yield from group_cells()
+    yield from line_cells()
     bench = Bench(_straight())
     empty = bench.clocks("empty")
     for n, clocks in NOPS.items():

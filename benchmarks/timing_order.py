@@ -100,6 +100,28 @@ def conflicting() -> Iterator[Ordered]:
     yield pair("a column of LDS in swizzled rows", "ds_read_b128 v[4:7], v2", (128, 7), (128, 0))
 
 
+def scattered() -> Iterator[Ordered]:
+    """Pairs that differ in nothing but where in memory their lanes' data lie; executed for their addresses, too."""
+
+    def pair(why: str, access: str, faster: tuple[int, int], slower: tuple[int, int]) -> Ordered:
+        programs = [
+            (
+                "s_load_dwordx2 s[4:5], s[0:1], 0x0", "v_and_b32_e32 v0, 63, v0", f"v_lshrrev_b32_e32 v2, {shift}, v0",
+                f"v_mul_u32_u24_e32 v2, {step}, v2", LGKM, *[access] * 8, VM,
+            )
+            for step, shift in (faster, slower)
+        ]  # fmt: skip
+        return Ordered(why, *programs)
+
+    load, store = "global_load_dword v4, v2, s[4:5]", "global_store_dword v2, v4, s[4:5]"
+    yield pair("dwords side by side for a column of lines", load, (4, 0), (128, 0))
+    yield pair("dwords side by side stored for a column of lines", store, (4, 0), (128, 0))
+    yield pair("one dword for all lanes instead of a column of lines", load, (0, 0), (128, 0))
+    yield pair("rows of 16 B a lane for a column of lines", "global_load_dwordx4 v[4:7], v2, s[4:5]", (16, 0), (512, 0))
+    yield pair("half a wave a line for a line a lane", load, (128, 5), (128, 0))
+    yield pair("dwords side by side past L1 for every other one", f"{load} nt", (4, 0), (8, 0))
+
+
 def _path(program: Program) -> Iterator[tuple[int, int]]:
     """The blocks that a program without conditional branches executes."""
     block = program.blocks[0]
@@ -121,7 +143,7 @@ def _code(every: list[Ordered]) -> dict[str, str]:
 def misordered() -> tuple[int, list[str]]:
     """How many pairs there are, and which the model orders wrongly."""
     on = chip(CHIP)
-    every, executed = list(pairs()), list(conflicting())
+    every, executed = list(pairs()), [*conflicting(), *scattered()]
     obj = assembled(_code(every))
     launch = Launch("pair", (1, 1, 1), (256, 1, 1), (), (Buffer("data", "inout", "uint8", (1 << 20,), Zeros()),))
 

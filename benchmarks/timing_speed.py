@@ -48,10 +48,10 @@ def measure(name: str, path: Path, launches: Path) -> dict[str, Any]:
     executable = Executable.build(program, BlockCache())
     image = build_image(launch, obj, program.kernel)
     recorded = record(executable, launch, image, workgroups=traces_needed(launch))
-    traces, lds = recorded.execution.traces, recorded.lds
+    traces, accesses = recorded.execution.traces, recorded.accesses
     model = chip(CHIP)
-    found = estimate(program, launch, traces, model, lds)
-    seconds = best(lambda: estimate(program, launch, traces, model, lds))
+    found = estimate(program, launch, traces, model, accesses)
+    seconds = best(lambda: estimate(program, launch, traces, model, accesses))
     instructions = float(found.lines.count.sum()) * found.replayed / found.workgroups_of_cu
     return {
         "name": name,

@@ -14,7 +14,7 @@ from timing_kit import ANYWHERE, launch_of, loop, timed, traces_of
 from asmevo.isa import parse_instruction
 from asmevo.program import recover
 from asmevo.sim import Executable, execute
-from asmevo.timing import CAUSES, Chip, Estimate, LdsConflicts, chip, estimate, profile, record, render
+from asmevo.timing import CAUSES, Accesses, Chip, Estimate, chip, estimate, profile, record, render
 from asmevo.timing.banks import NO_ACCESS, SCRATCH, extra_passes, kind_of
 from benchmarks.timing_lds import group_cells, stride_cells
 from programs import program_from_text
@@ -45,8 +45,8 @@ GROUPS = {
 
 def passes(text: str, addresses: list[int], active: int = FULL, offset: int = 0) -> int:
     signed = active - (1 << 64) if active >> 63 else active
-    lanes = np.array(addresses, np.uint32)
-    return extra_passes(kind_of(parse_instruction(text)), lanes, offset, signed, np.zeros(SCRATCH, np.int64))
+    places = np.array(addresses, np.int64) + offset
+    return extra_passes(kind_of(parse_instruction(text)), places, signed, np.zeros(SCRATCH, np.int64))
 
 
 def expected(text: str, addresses: list[int], active: int, offset: int) -> int:
@@ -88,7 +88,14 @@ def test_usual_layouts() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["v_add_f32_e32 v1, v2, v3", "global_load_dword v1, v2, s[4:5]", "ds_bpermute_b32 v1, v2, v3", "s_nop 0"]
+    "text",
+    [
+        "v_add_f32_e32 v1, v2, v3",
+        "scratch_load_dword v1, v2, off",
+        "s_load_dword s1, s[4:5], 0x0",
+        "ds_bpermute_b32 v1, v2, v3",
+        "s_nop 0",
+    ],
 )
 def test_other_instructions_are_no_accesses(text: str) -> None:
     assert kind_of(parse_instruction(text)) == NO_ACCESS
@@ -124,15 +131,15 @@ READ, WAIT, WRITE = 3, 4, 10
 
 
 @cache
-def column() -> tuple[Executable, LdsConflicts, Estimate]:
+def column() -> tuple[Executable, Accesses, Estimate]:
     """One wave reads a column of LDS once and rows three times."""
     executable = Executable.build(recover(kernel(COLUMN, lds=16384)), block_cache())
     done = record(executable, Grid(), Image())
     model = chip("mi300x").with_(fetch_bytes=ANYWHERE)
     return (
         executable,
-        done.lds,
-        estimate(executable.program, launch_of(waves=1), done.execution.traces, model, done.lds),
+        done.accesses,
+        estimate(executable.program, launch_of(waves=1), done.execution.traces, model, done.accesses),
     )
 
 
@@ -165,13 +172,13 @@ def test_conflicts_are_a_cause_of_their_own_and_are_told() -> None:
 def test_without_addresses_an_estimate_says_so() -> None:
     e = timed("ds_read_b32 v1, v2\ns_waitcnt lgkmcnt(0)\ns_endpgm")
     assert e.lds_conflict_cycles is None and e.to_json()["lds_conflict_cycles"] is None
-    assert any("addresses of LDS accesses are not known" in text for text in e.assumptions)
+    assert any("addresses of lanes are not known" in text for text in e.assumptions)
 
 
 def cycles(text: str, passes: dict[int, int], on: Chip, trips: int = 1, waves: int = 1) -> Estimate:
     """Modelled time when each execution of the positions makes so many extra passes in the mean."""
     program = program_from_text(text, lds_size=0)
-    lds = LdsConflicts(*np.zeros((2, len(program.lines)), np.int64))
+    lds = Accesses(*np.zeros((4, len(program.lines)), np.int64))
     for position, extra in passes.items():
         lds.passes[position], lds.executions[position] = extra, trips * waves
     return estimate(program, launch_of(waves=waves), traces_of(program, trips, waves), on, lds)

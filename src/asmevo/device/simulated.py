@@ -194,7 +194,7 @@ def traced_launch(executable: Executable, launch: Launch, image: MemoryImage, ch
     if Status(status) is not Status.DONE:
         why = fault.message if fault else ""
         raise UnsupportedError(f"The launch {launch.name!r} cannot be timed: it ends with {status}. {why}")
-    return prepare(executable.program, launch, done.traces, chip, recorded.lds)
+    return prepare(executable.program, launch, done.traces, chip, recorded.accesses)
 
 
 _V = TypeVar("_V")

@@ -7,13 +7,14 @@ from asmevo.sim.executable import TARGET, Executable, other_obstacle, refusals
 from asmevo.sim.execute import execute
 from asmevo.sim.fidelity import APPROXIMATIONS, LEDGER, Approximation, Difference
 from asmevo.sim.lockstep import Divergence, LockstepResult, differing_workgroup, lockstep
-from asmevo.sim.results import Execution, LdsHook, Limits, WaveOrder, WaveTrace
+from asmevo.sim.results import AccessHook, Execution, Limits, WaveOrder, WaveTrace
 from asmevo.sim.stepping import Step, Stepper
 
 __all__ = [
     "APPROXIMATIONS",
     "LEDGER",
     "TARGET",
+    "AccessHook",
     "Approximation",
     "BlockCache",
     "Change",
@@ -23,7 +24,6 @@ __all__ = [
     "Divergence",
     "Executable",
     "Execution",
-    "LdsHook",
     "Limits",
     "LockstepResult",
     "Span",

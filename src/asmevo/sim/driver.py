@@ -17,7 +17,7 @@ from asmevo.sim.deadlock import StallWatch, explain
 from asmevo.sim.entry import entry_state
 from asmevo.sim.executable import Executable
 from asmevo.sim.layout import ALL_DONE, FAULTED, FAULTS, HOT, LIMIT, MISSING, NEW_SLOT, STALLED, TRACE_FULL
-from asmevo.sim.results import LdsHook, Limits, WaveOrder
+from asmevo.sim.results import AccessHook, Limits, WaveOrder
 from asmevo.sim.slots import resident_workgroups
 from asmevo.sim.traces import TraceCollector
 from asmevo.sim.waves import WaveView
@@ -73,7 +73,7 @@ def drivers_for(
     trace: bool = False,
     threads: int = 1,
     checking: Checking | None = None,
-    lds_hook: LdsHook | None = None,
+    access_hook: AccessHook | None = None,
 ) -> list[Driver]:
     """One driver for each thread, ready to run; see `asmevo.sim.execute` for the arguments."""
     total = launch.grid[0] * launch.grid[1] * launch.grid[2]
@@ -104,7 +104,7 @@ def drivers_for(
     workers = [
         Worker(
             executable, entry, image.data, image.base, shared, lds_bytes=lds, checking=checking, on_start=on_start,
-            lds_hook=lds_hook,
+            access_hook=access_hook,
         )
         for _ in range(threads)
     ]  # fmt: skip

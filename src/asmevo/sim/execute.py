@@ -14,7 +14,7 @@ from asmevo.sim.checked.checking import Checking
 from asmevo.sim.driver import Driver, Geometry, Memory, drivers_for
 from asmevo.sim.executable import Executable
 from asmevo.sim.layout import COUNTERS, FULL, IDLE, PARTIAL
-from asmevo.sim.results import Execution, LdsHook, Limits, WaveOrder
+from asmevo.sim.results import AccessHook, Execution, Limits, WaveOrder
 
 
 def execute(
@@ -28,7 +28,7 @@ def execute(
     threads: int = 1,
     wave_order: WaveOrder = WaveOrder.ASCENDING,
     checking: Checking | None = None,
-    lds_hook: LdsHook | None = None,
+    access_hook: AccessHook | None = None,
 ) -> Execution:
     """Run workgroups of a launch on a memory image, which it changes.
 
@@ -41,16 +41,16 @@ def execute(
     With `checking` the run is checked (see `asmevo.sim.checked`), on one thread: asynchronous results count as late as
     the executed waits allow, and what is late, racy, unwritten or out of bounds is a finding. The run goes on after it.
 
-    `lds_hook` is told of each LDS access, on one thread.
+    `access_hook` is told of each access of vector instructions to LDS and global memory, on one thread.
     """
     if checking is not None:
         executable, threads = executable.checked, 1
-    if lds_hook is not None:
+    if access_hook is not None:
         threads = 1
     started = time.process_time()
     drivers = drivers_for(
         executable, launch, image, limits or Limits(), workgroups, wave_order, trace=trace, threads=threads,
-        checking=checking, lds_hook=lds_hook,
+        checking=checking, access_hook=access_hook,
     )  # fmt: skip
     if len(drivers) == 1:
         drivers[0].run()

@@ -87,8 +87,8 @@ WAVE, _wave_end = _fields(
     shadow="ptr",  # what checked execution knows of the wave
     mode="i32",  # which of the worker's modes the wave is in
     target="i64",  # where a computed jump goes
-    lds_hook="ptr",  # told of each LDS access (`asmevo.sim.results.LdsHook`), or null
-    lds_notes="ptr",
+    access_hook="ptr",  # told of accesses (`asmevo.sim.results.AccessHook`), or null
+    access_notes="ptr",
 )
 WAVE_BYTES = -(-_wave_end // 64) * 64 + 64 * 5
 """Size of a wave's state with padding that keeps the waves of a workgroup off the same cache sets."""

@@ -45,12 +45,15 @@ class WaveTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class LdsHook:
-    """Native code that a run calls before each LDS access, and what it is given. Whoever makes it keeps it alive.
+class AccessHook:
+    """Native code that a run calls before each access of vector instructions to LDS and to global memory, and what it is
+    given. Whoever makes it keeps it alive.
 
-    `void function(int64_t *notes, int64_t position, int64_t slot, const uint32_t *addresses, int64_t offset,
-    uint64_t exec)`: `position` in `Program.lines`; `slot` 1 for the second address of an instruction with two; the
-    address of an active lane is `addresses[lane] + offset`. The run goes on as if there were no hook.
+    `void function(int64_t *notes, int64_t position, int64_t slot, const int64_t *places, uint64_t lanes)`: `position`
+    in `Program.lines`; `slot` 1 for the second address of an LDS instruction with two; `lanes` are those whose data lie
+    inside as a whole; `places[lane]` is where they begin, in bytes from the start of the workgroup's LDS or of the
+    memory image. Scratch, what flat instructions do outside of global memory, and dwords of swizzled buffers that lie
+    apart have no lanes. The run goes on as if there were no hook.
     """
 
     function: int

@@ -17,7 +17,7 @@ from asmevo.sim.entry import EntryState
 from asmevo.sim.executable import Executable
 from asmevo.sim.layout import WAVE, WORKER, WORKER_BYTES
 from asmevo.sim.matrices import PANEL_BYTES
-from asmevo.sim.results import LdsHook, WaveOrder
+from asmevo.sim.results import AccessHook, WaveOrder
 from asmevo.sim.runtime.addresses import ARRAYS, OFFSETS
 from asmevo.sim.slots import Slots, aligned, cell
 
@@ -46,7 +46,7 @@ class Worker:
         lds_bytes: int,
         checking: Checking | None = None,
         on_start: int = 0,
-        lds_hook: LdsHook | None = None,
+        access_hook: AccessHook | None = None,
     ) -> None:
         self.shared = shared
         waves = len(entry.lanes)
@@ -70,8 +70,8 @@ class Worker:
             "offsets": self._scratch.ctypes.data,
             "panels": self._panels.ctypes.data,
             "worker": self.context.ctypes.data,
-            "lds_hook": lds_hook.function if lds_hook else 0,
-            "lds_notes": lds_hook.notes if lds_hook else 0,
+            "access_hook": access_hook.function if access_hook else 0,
+            "access_notes": access_hook.notes if access_hook else 0,
         }
         agprs = max(0, descriptor.vgpr_alloc - descriptor.accum_offset)
         self._set(

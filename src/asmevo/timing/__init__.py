@@ -17,7 +17,7 @@ from asmevo.timing.occupancy import Occupancy, occupancy
 from asmevo.timing.overrides import chip_of_file, override, table_of, to_toml, with_overrides
 from asmevo.timing.prepared import Prepared, prepare
 from asmevo.timing.profile import LineProfile, Profile, Roofline, profile
-from asmevo.timing.recording import LdsConflicts, LdsRecorder, Recording, record
+from asmevo.timing.recording import Accesses, AccessRecorder, Recording, record
 from asmevo.timing.render import annotated, render
 from asmevo.timing.shape import Shape, shape_of
 from asmevo.timing.timeline import timeline
@@ -28,6 +28,8 @@ from asmevo.timing.windows import HotWindow
 __all__ = [
     "ASSUMPTIONS",
     "CAUSES",
+    "AccessRecorder",
+    "Accesses",
     "Bounds",
     "Cause",
     "Chip",
@@ -36,8 +38,6 @@ __all__ = [
     "Ensemble",
     "Estimate",
     "HotWindow",
-    "LdsConflicts",
-    "LdsRecorder",
     "LineProfile",
     "LineTimes",
     "Occupancy",

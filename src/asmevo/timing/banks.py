@@ -1,4 +1,7 @@
-"""LDS bank conflicts of one access: which lanes are served together, and how often they need a bank.
+"""What one access of a wave asks of LDS banks or of cache lines, by where the data of its lanes lie.
+
+Of memory it asks for lines of 128 bytes, each of them once: how its lanes are grouped, and which lines the L1 can look
+up together, is not published.
 
 LDS has 32 banks of one dword. A wave's access is served group of lanes by group of lanes. Lanes of a group that want
 different dwords of one bank need a pass each; lanes that want the same dword share one. The groups of `ds_read_b64` and
@@ -57,26 +60,36 @@ ACCESSES: Final = np.array(
 )
 """Kinds of accesses: reads of 1 to 4 dwords a lane, writes of 1 to 4, atomics of 1 and 2."""
 _FIRST: Final = {"load": 0, "store": 4, "atomic": 8}
-SCRATCH: Final = BANKS
-"""Words of room that `extra_passes` needs: a group asks for at most one dword of each bank."""
-COLUMNS: Final = 3
-"""Of notes: kind, passes, executions."""
+LINE_BYTES: Final = 128
+"""Of a line of the L1 and of the L2 (ROCm, GPU architecture specifications)."""
+DWORDS: Final = LINE_BYTES // 4
+MEMORY_ACCESS: Final = len(ACCESSES)
+"""The kind of an access to memory, less the bytes of a lane."""
+LINES: Final = 2 * LANES
+"""Most lines of an access: the data of a lane lie in two at most."""
+SCRATCH: Final = 2 * LINES
+"""Words of room: a group asks for at most one dword of each bank, and for lines there are their numbers and masks."""
+COLUMNS: Final = 4
+"""Of notes: kind, passes or lines, executions, lines as a whole."""
 
 
 def kind_of(instruction: Instruction) -> int:
-    """Row of `ACCESSES` for an LDS instruction, `NO_ACCESS` for any other."""
+    """Row of `ACCESSES` for an LDS instruction, `MEMORY_ACCESS` and bytes for a vector instruction that uses memory,
+    `NO_ACCESS` for any other."""
     row = row_of(instruction)
+    if isinstance(row, MemoryRow) and row.space in (Space.BUFFER, Space.GLOBAL, Space.FLAT):
+        return MEMORY_ACCESS + row.size
     if not isinstance(row, MemoryRow) or row.space is not Space.LDS:
         return NO_ACCESS
     return _FIRST[row.kind] + max(1, row.size // 4) - 1
 
 
 @compiled
-def extra_passes(kind: int, addresses: Any, offset: int, active: int, room: Any) -> int:
+def extra_passes(kind: int, places: Any, active: int, room: Any) -> int:
     """Passes of an access beyond the one that each group of lanes takes anyhow.
 
-    `kind` is a row of `ACCESSES`; the byte address of lane i is `addresses[i] + offset`; bit i of `active` says whether
-    it takes part; `room` is `SCRATCH` words to work in.
+    `kind` is a row of `ACCESSES`; the data of lane i begin at byte `places[i]`; bit i of `active` says whether it takes
+    part; `room` is `SCRATCH` words to work in.
     """
     order, lanes, dwords, shares = ACCESSES[kind]
     extra = 0
@@ -86,7 +99,7 @@ def extra_passes(kind: int, addresses: Any, offset: int, active: int, room: Any)
             lane = ORDERS[order, i]
             if (active >> lane) & 1 == 0:
                 continue
-            start = (np.int64(addresses[lane]) + offset) >> 2
+            start = places[lane] >> 2
             for word in range(start, start + dwords):
                 bank = 1 << (word & (BANKS - 1))
                 wanted = 1
@@ -106,13 +119,44 @@ def extra_passes(kind: int, addresses: Any, offset: int, active: int, room: Any)
     return extra
 
 
-def _note(notes: Any, position: int, slot: int, addresses: Any, offset: int, active: int) -> None:
-    """Count an access; an `asmevo.sim.LdsHook`. Notes are `SCRATCH` words and `COLUMNS` for each position."""
+@compiled
+def touched_lines(size: int, places: Any, active: int, room: Any) -> tuple[int, int]:
+    """Different lines in which the active lanes have any of the `size` bytes from their place on, and how many of them
+    they have as a whole; the rest as above."""
+    lines = 0
+    for lane in range(LANES):
+        if (active >> lane) & 1 == 0:
+            continue
+        first, last = places[lane] >> 2, (places[lane] + size - 1) >> 2
+        for word in range(first, last + 1):
+            line = word // DWORDS
+            at = lines - 1
+            while at >= 0 and room[at] != line:
+                at -= 1
+            if at < 0:
+                at = lines
+                room[at], room[LINES + at] = line, 0
+                lines += 1
+            room[LINES + at] |= 1 << (word % DWORDS)
+    whole = 0
+    for at in range(lines):
+        if room[LINES + at] == (1 << DWORDS) - 1:
+            whole += 1
+    return lines, whole
+
+
+def _note(notes: Any, position: int, slot: int, places: Any, active: int) -> None:
+    """Count an access; an `asmevo.sim.AccessHook`. Notes are `SCRATCH` words and `COLUMNS` for each position."""
     row = c_array(notes, SCRATCH + COLUMNS * (position + 1))[SCRATCH + COLUMNS * position :]
     if row[0] == NO_ACCESS:
         return
-    lanes = c_array(addresses, LANES)
-    row[1] += extra_passes(row[0], lanes, offset, active, c_array(notes, SCRATCH))
+    lanes, room = c_array(places, LANES), c_array(notes, SCRATCH)
+    if row[0] >= MEMORY_ACCESS:
+        lines, whole = touched_lines(row[0] - MEMORY_ACCESS, lanes, active, room)
+        row[1] += lines
+        row[3] += whole
+    else:
+        row[1] += extra_passes(row[0], lanes, active, room)
     if slot == 0:
         row[2] += 1
 
@@ -120,4 +164,4 @@ def _note(notes: Any, position: int, slot: int, addresses: Any, offset: int, act
 @cache
 def hook_function() -> int:
     """Host address of `_note` in C."""
-    return c_function(_note, "void(CPointer(int64), int64, int64, CPointer(uint32), int64, int64)")
+    return c_function(_note, "void(CPointer(int64), int64, int64, CPointer(int64), int64)")

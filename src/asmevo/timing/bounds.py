@@ -31,7 +31,7 @@ class Bounds:
     lds: float
     """The LDS ports, bank conflicts included as far as they are known."""
     l1: float
-    """The path to L1."""
+    """The path to L1, what scattered lanes add included as far as it is known."""
     memory: float
     """The share of L2, MALL or HBM bandwidth."""
 
@@ -68,7 +68,7 @@ def bounds_of(code: Code, count: Counts, view: MemoryView) -> Bounds:
         valu=float((issues * costs["port"])[vector].sum()) / SIMDS,
         mfma=clocks("matrix") / SIMDS,
         lds=clocks("lds_port") / 2 + lds_conflict_clocks(code, count),
-        l1=clocks("path"),
+        l1=clocks("path") + scatter_clocks(code, count),
         memory=float((issues * costs["bytes"])[costs["category"] == MEMORY].sum()) * view.cost_256 / 256,
     )
 
@@ -76,6 +76,11 @@ def bounds_of(code: Code, count: Counts, view: MemoryView) -> Bounds:
 def lds_conflict_clocks(code: Code, count: Counts) -> float:
     """Clocks that bank conflicts keep the LDS ports of a compute unit busy, both loaded alike."""
     return float((count[code.positions] * code.lds_conflict_256).sum()) / 256 / 2
+
+
+def scatter_clocks(code: Code, count: Counts) -> float:
+    """Clocks that the lines of accesses add on the path to L1."""
+    return float((count[code.positions] * code.scatter_256).sum()) / 256
 
 
 def flops_of(code: Code, count: Counts) -> float:

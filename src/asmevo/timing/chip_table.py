@@ -6,6 +6,7 @@ LLVM = AMDGPU back end (SISchedule.td, GCNHazardRecognizer.cpp, AMDGPUUsage).
 MATRIX = ROCm/amd_matrix_instruction_calculator for cdna3.
 MGPU = sarchlab/mgpusim, calibration/mi300x_ground_truth.csv (one MI300X).
 CACHE = MrRoy09/AMD-CDNA3-CacheBenchmarking (s_memtime around one access).
+WAVE = documentation of iree-org/wave (buffer_and_swizzle): on MI300 bits 7 and 8 of an address choose one of 4 L1 sets.
 HIPNOTES = tingqli/pyhip notes, measured on MI308X at 1.8 to 1.85 GHz: docs/mem_latency.md, docs/mfma-valu-coissue.md,
 docs/vm_cnt.md, tools/vmem-fifo.md, tools/vmem-bandwidth.md, tools/gpu-frequency-probe.md and its table of LDS and L1
 bandwidth by active SIMDs.
@@ -36,6 +37,15 @@ COMPUTE_UNIT = (
     P("lds_latency", 48, "clk", "HIPNOTES: b32 52, b128 64 clk including 4 and 16 on the port", 44, 64),
     P("lds_queue_clk", 64, "clk", "chosen so that 47 of 48 LDS bandwidth cells of HIPNOTES come within 15 %", 32, 128),
     P("l1_bytes_per_clk", 64, "B/clk/CU", "ROCM; HIPNOTES"),
+    P("l1_line_clk", 1.0, "clk", "HIPNOTES: 16 B of 16 lines, 16.2 clk; 4 at once if of other sets (WAVE)?", 0.25, 1.0),
+    P(
+        "l2_line_clk",
+        3.0,
+        "clk",
+        "HIPNOTES: 16 to 64 B of 4 to 16 lines, 2.8 to 3.2 stored, 2.7 to 3.6 loaded",
+        2.7,
+        3.6,
+    ),
     P("lds_dma_clk", 12, "clk", "fitted (FIT): a dword load into LDS takes as long as one of 12 B a lane", 4, 24),
     P(
         "vmem_queue_clk",

@@ -108,6 +108,10 @@ class Chip:
     """LDS issue stalls while the port has more than this much work waiting."""
     l1_bytes_per_clk: int
     """The one path of a compute unit between vector memory instructions and its L1."""
+    l1_line_clk: float
+    """A load keeps that path at least this long for each line that it touches."""
+    l2_line_clk: float
+    """An access that goes past L1 keeps it at least this long for each line of which it asks for a part."""
     lds_dma_clk: int
     """A load from memory into LDS keeps that path at least this long."""
     vmem_queue_clk: int

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from asmevo.isa import MatrixRow, MemoryRow
+from asmevo.timing.banks import LINE_BYTES
 from asmevo.timing.chips import Chip
 from asmevo.timing.layout import MEMORY, SETPRIO
 from asmevo.timing.shape import LANES, Shape
@@ -35,7 +36,7 @@ class InstructionCost:
     lds_port: int
     """On its LDS port."""
     path: int
-    """On the compute unit's path to L1."""
+    """On the compute unit's path to L1, for lanes whose data lie side by side."""
     idle: int
     """Of its own wave, beyond the issue turn: `s_nop` and `s_sleep`."""
 
@@ -61,6 +62,16 @@ def cost_of(shape: Shape, chip: Chip) -> InstructionCost:
         path=_path_clocks(shape, chip),
         idle=0 if shape.kind == SETPRIO else shape.extra * turn,
     )
+
+
+def scatter_clocks(shape: Shape, lines: float, whole: float, chip: Chip) -> float:
+    """Clocks that an access to so many lines, some of them whole, keeps the path to L1 beyond those of its bytes."""
+    if shape.category != MEMORY or not shape.bytes:
+        return 0.0
+    clocks = lines * chip.l1_line_clk
+    if shape.past_l1:
+        clocks = (lines - whole) * chip.l2_line_clk + whole * LINE_BYTES / chip.l1_bytes_per_clk
+    return max(0.0, clocks - _path_clocks(shape, chip))
 
 
 def _path_clocks(shape: Shape, chip: Chip) -> int:

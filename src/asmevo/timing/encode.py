@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from struct import Struct
@@ -16,10 +16,10 @@ from asmevo.isa import Counter, Instruction
 from asmevo.program import Line, Program
 from asmevo.timing.banks import BANKS
 from asmevo.timing.chips import Chip
-from asmevo.timing.costs import InstructionCost, cost_of
+from asmevo.timing.costs import InstructionCost, cost_of, scatter_clocks
 from asmevo.timing.layout import CODE, CODES, MEMORY, SCALAR, SETPRIO
 from asmevo.timing.machine import COSTS
-from asmevo.timing.recording import LdsConflicts
+from asmevo.timing.recording import Accesses
 from asmevo.timing.shape import Shape, shape_of
 from asmevo.verdict import UnsupportedError
 
@@ -40,6 +40,8 @@ class Code:
     """Records of `asmevo.timing.machine.COSTS`, by index in `positions`."""
     lds_conflict_256: NDArray[np.int64]
     """1/256 clocks that bank conflicts add to an execution in the mean, by index in `positions`."""
+    scatter_256: NDArray[np.int64]
+    """The same for what the cache lines of memory accesses add on the path to L1."""
     codes: NDArray[np.uint16]
     """Registers, as in `layout.FORWARD`: of each position those that it reads, then those that it writes."""
     crosses: NDArray[np.bool_]
@@ -50,7 +52,7 @@ class Code:
         lengths = self.costs["reads"].astype(np.int64) + self.costs["writes"]
         lines = machine["lines"][0]
         lines["costs"][self.positions] = self.costs
-        lines["lds_conflict_256"][self.positions] = self.lds_conflict_256
+        lines["added_256"][self.positions] = self.lds_conflict_256 + self.scatter_256
         lines["first_code"][self.positions] = np.cumsum(lengths) - lengths
         lines["crosses"][self.positions] = self.crosses[self.positions]
         machine["codes"][0, : len(self.codes)] = self.codes
@@ -71,8 +73,10 @@ class _Encoded:
     codes: bytes
 
 
-def encode_program(program: Program, positions: NDArray[np.int64], chip: Chip, lds: LdsConflicts | None = None) -> Code:
-    """Encode the positions that traces execute, with the bank conflicts of their LDS accesses where they are known.
+def encode_program(
+    program: Program, positions: NDArray[np.int64], chip: Chip, accesses: Accesses | None = None
+) -> Code:
+    """Encode the positions that traces execute, with what their accesses ask for where that is known.
 
     Raises `UnsupportedError` for an opcode without a row, a latency class the chip's table lacks, or more code than the
     machine record holds.
@@ -85,25 +89,36 @@ def encode_program(program: Program, positions: NDArray[np.int64], chip: Chip, l
     codes = np.frombuffer(b"".join([e.codes for e in encoded]), np.uint16)
     if len(codes) > CODES:
         raise UnsupportedError(f"The kernel names {len(codes)} registers; the timing model holds {CODES}.")
+    shapes = tuple(e.shape for e in encoded)
+    nothing = np.zeros(len(where), np.int64)
     return Code(
         program=program,
         chip=chip,
         positions=where,
-        shapes=tuple(e.shape for e in encoded),
+        shapes=shapes,
         costs=np.frombuffer(b"".join([e.costs for e in encoded]), COSTS),
-        lds_conflict_256=np.zeros(len(where), np.int64) if lds is None else _conflicts(lds, chip)[where],
+        lds_conflict_256=nothing if accesses is None else _conflicts(accesses, chip)[where],
+        scatter_256=nothing if accesses is None else _scatter(accesses, where, shapes, chip),
         codes=codes,
         crosses=_crossings(program, chip.fetch_bytes),
     )
 
 
-def _conflicts(lds: LdsConflicts, chip: Chip) -> NDArray[np.int64]:
+def _conflicts(accesses: Accesses, chip: Chip) -> NDArray[np.int64]:
     """By position of the whole program: 1/256 clocks that bank conflicts add to an execution in the mean, rounded up.
 
     A pass of all banks keeps a port for as long as it takes to move so many bytes.
     """
     clocks = 4 * BANKS // chip.lds_read_bytes_per_clk
-    return -(-256 * clocks * lds.passes // np.maximum(lds.executions, 1))
+    return -(-256 * clocks * accesses.passes // np.maximum(accesses.executions, 1))
+
+
+def _scatter(accesses: Accesses, where: NDArray[np.int64], shapes: Sequence[Shape], chip: Chip) -> NDArray[np.int64]:
+    """By index in `where`: 1/256 clocks that lines add to an execution on the path to L1 in the mean, rounded up."""
+    asked = np.stack([accesses.lines, accesses.whole_lines], axis=1)[where]
+    mean = asked / np.maximum(accesses.executions[where], 1)[:, None]
+    clocks = [scatter_clocks(s, lines, whole, chip) for s, (lines, whole) in zip(shapes, mean.tolist(), strict=True)]
+    return np.ceil(256 * np.array(clocks, np.float64)).astype(np.int64)
 
 
 @lru_cache(maxsize=64)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from asmevo.launch import Launch
 from asmevo.program import Program
-from asmevo.timing.bounds import Bounds, bounds_of, flops_of, lds_conflict_clocks, peak_flops
+from asmevo.timing.bounds import Bounds, bounds_of, flops_of, lds_conflict_clocks, peak_flops, scatter_clocks
 from asmevo.timing.chips import Chip
 from asmevo.timing.encode import Code
 from asmevo.timing.layout import SIMDS
 from asmevo.timing.occupancy import Occupancy
 from asmevo.timing.prepared import Prepared, prepare
-from asmevo.timing.recording import LdsConflicts
+from asmevo.timing.recording import Accesses
 from asmevo.timing.traces import Trace
 from asmevo.timing.traffic import MemoryView, Traffic
 
@@ -25,13 +25,13 @@ ASSUMPTIONS: Final = (
     "engine clock constant; power and performance limits not modelled",
     "caches cold, no L1 hits, each buffer read once for each die",
     "every load at the mean latency of the levels that serve the launch",
-    "all lanes active in memory instructions",
+    "all lanes active in memory instructions where their bytes count",
     "code in the instruction cache; taken branches and fetch boundaries cost a fixed time",
     "the busiest compute unit decides; workgroups not sampled behave like the nearest sampled ones",
 )
 """What the model takes for granted, for reports."""
-KNOWN_CONFLICTS: Final = "each execution of an LDS instruction has the bank conflicts of the mean one that was executed"
-UNKNOWN_CONFLICTS: Final = "the addresses of LDS accesses are not known: no bank conflicts"
+KNOWN_ADDRESSES: Final = "each execution has the bank conflicts of the mean one that was executed, and its cache lines"
+UNKNOWN_ADDRESSES: Final = "the addresses of lanes are not known: no bank conflicts, and lanes side by side in memory"
 """One of the two is taken for granted, too."""
 
 
@@ -90,7 +90,11 @@ class Estimate:
     tail_cycles: float
     lds_conflict_cycles: float | None
     """Clocks that bank conflicts keep the LDS ports busy, to be compared with `bounds.lds`, which they are part of;
-    None where the addresses of LDS accesses are not known."""
+    None where the addresses of lanes are not known."""
+    scatter_cycles: float | None
+    """Clocks that lanes which lie apart keep the path to L1 busy, to be compared with `bounds.l1`, which they are part
+    of; None as above."""
+    accesses: Accesses | None
     lines: LineTimes
     code: Code
     view: MemoryView
@@ -99,7 +103,7 @@ class Estimate:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What was taken for granted."""
-        return (*ASSUMPTIONS, UNKNOWN_CONFLICTS if self.lds_conflict_cycles is None else KNOWN_CONFLICTS)
+        return (*ASSUMPTIONS, UNKNOWN_ADDRESSES if self.accesses is None else KNOWN_ADDRESSES)
 
     @property
     def limiter(self) -> str:
@@ -134,15 +138,16 @@ class Estimate:
             "sampling_error": self.sampling_error,
             "tail_cycles": self.tail_cycles,
             "lds_conflict_cycles": self.lds_conflict_cycles,
+            "scatter_cycles": self.scatter_cycles,
             "assumptions": list(self.assumptions),
         }
 
 
 def estimate(
-    program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip, lds: LdsConflicts | None = None
+    program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip, accesses: Accesses | None = None
 ) -> Estimate:
     """Modelled time of a launch from what `record` gives; see `prepare`, and for what is raised."""
-    return estimate_of(prepare(program, launch, traces, chip, lds), chip)
+    return estimate_of(prepare(program, launch, traces, chip, accesses), chip)
 
 
 def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
@@ -174,7 +179,9 @@ def estimate_of(prepared: Prepared, chip: Chip) -> Estimate:
         sampled=samples.workgroups,
         sampling_error=samples.error(launch.workgroups),
         tail_cycles=run.tail_cycles * scale,
-        lds_conflict_cycles=None if prepared.lds is None else lds_conflict_clocks(code, run.count) * work.share,
+        lds_conflict_cycles=None if prepared.accesses is None else lds_conflict_clocks(code, run.count) * work.share,
+        scatter_cycles=None if prepared.accesses is None else scatter_clocks(code, run.count) * work.share,
+        accesses=prepared.accesses,
         lines=LineTimes(
             count=_times(run.count, work.share),
             turns=_times(run.turns, chip.issue_clk * scale / SIMDS),

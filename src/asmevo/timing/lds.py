@@ -1,7 +1,7 @@
 """LDS: two ports, each shared by two SIMDs, that serve one access after the other.
 
 An access keeps its port for the clocks of one without bank conflicts and for those that its conflicts add. Each
-execution of an instruction has the conflicts of the mean one (`asmevo.timing.recording.LdsConflicts`); fractions of a
+execution of an instruction has the conflicts of the mean one (`asmevo.timing.recording.Accesses`); fractions of a
 clock are carried over to its next execution.
 """
 
@@ -29,12 +29,17 @@ def lds_late(port: Any) -> int:
 
 
 @compiled
+def added(line: Any) -> int:
+    """Clocks of an issue, counted already, that bank conflicts or cache lines add; fractions are carried over."""
+    times = line.count * line.added_256
+    return (times >> 8) - ((times - line.added_256) >> 8)
+
+
+@compiled
 def lds_access(m: Any, port: Any, simd: int, line: Any, now: int) -> int:
     """Occupy the port; returns the completion time."""
     clocks = line.costs.lds_port
     port.clear = max(now, port.clear) + clocks
-    times = line.count * line.lds_conflict_256  # this issue is counted already
-    extra = (times >> 8) - ((times - line.lds_conflict_256) >> 8)
-    port.free = max(now, port.free) + clocks + extra
+    port.free = max(now, port.free) + clocks + added(line)
     port.last = simd
     return port.free + m.lds_latency

@@ -54,7 +54,7 @@ COSTS: Final = np.dtype(
 
 _LINE: Final = (
     ("costs", COSTS),
-    ("lds_conflict_256", "i4"),  # 1/256 clocks that bank conflicts add in the mean
+    ("added_256", "i4"),  # 1/256 clocks that bank conflicts or cache lines add to `lds_port` or `path` in the mean
     ("first_code", "u4"),  # index in `codes` of the first register it reads; those that it writes come behind these
     ("crosses", "u1"),  # 1 when it crosses a fetch boundary
     ("touched", "u1"),  # whether the compute unit has executed it

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from asmevo.timing.compiled import compiled
+from asmevo.timing.lds import added
 
 
 @compiled
@@ -23,7 +24,7 @@ def vmem_admits(m: Any, line: Any) -> int:
 def vmem_access(m: Any, line: Any, now: int) -> int:
     """Occupy path and queue; returns the completion time."""
     start = max(now, m.path_free)
-    m.path_free = start + line.costs.path
+    m.path_free = start + line.costs.path + added(line)
     m.memory_free_256 = max(start << 8, m.memory_free_256) + line.costs.bytes * m.memory_cost_256
     served = max(m.path_free, (m.memory_free_256 + 255) >> 8)
     return served + (m.store_latency if line.costs.store else m.load_latency)

@@ -16,7 +16,7 @@ from asmevo.timing.grid import GridRun, run_grid
 from asmevo.timing.occupancy import Occupancy, occupancy
 from asmevo.timing.origins import origins
 from asmevo.timing.plan import Plan, plan
-from asmevo.timing.recording import LdsConflicts
+from asmevo.timing.recording import Accesses
 from asmevo.timing.traces import Samples, Trace, collect
 from asmevo.timing.traffic import MemoryView, Traffic, memory_view, traffic
 from asmevo.verdict import InputError
@@ -35,8 +35,8 @@ class Prepared:
     occupancy: Occupancy
     origins: Mapping[int, str]
     """Position of a load to the name of the buffer it reads, where that is known."""
-    lds: LdsConflicts | None
-    """None where the addresses of LDS accesses are not known; the replay takes them as free of bank conflicts."""
+    accesses: Accesses | None
+    """None where the addresses of lanes are not known; the replay then takes them to lie side by side."""
     bits: int
     """Width of an element of most matrix instructions; decides the clock. 0 for none."""
 
@@ -47,7 +47,7 @@ class Prepared:
         `encode_program` raises.
         """
         chip = chip.at(self.bits)
-        code = encode_program(self.program, self.samples.positions, chip, self.lds)
+        code = encode_program(self.program, self.samples.positions, chip, self.accesses)
         moved = traffic(code, self.samples, self.launch, chip, self.origins)
         work = plan(self.samples, self.launch, self.occupancy.workgroups, chip)
         view = memory_view(moved, code, self.samples, work, self.launch)
@@ -69,12 +69,12 @@ class Replayed:
 
 
 def prepare(
-    program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip, lds: LdsConflicts | None = None
+    program: Program, launch: Launch, traces: Sequence[Trace], chip: Chip, accesses: Accesses | None = None
 ) -> Prepared:
     """A launch ready for the replay on a chip or on copies of it with other parameters.
 
-    `traces` are of the workgroups in `traces_needed`, and `lds` is what their LDS accesses conflict; both are in what
-    `record` gives. Without `lds` an estimate says that conflicts are not known. Raises `InputError` for traces that are
+    `traces` are of the workgroups in `traces_needed`, and `accesses` is what their lanes ask for; both are in what
+    `record` gives. Without `accesses` an estimate says that it is not known. Raises `InputError` for traces that are
     missing, empty or of another program, and `UnsupportedError` for a program that is made for another target than the
     chip's.
     """
@@ -86,7 +86,9 @@ def prepare(
             f"Workgroups of launch {launch.name!r} have {residency.waves_per_workgroup} waves, and the traces hold "
             "another number; trace whole workgroups."
         )
-    return Prepared(program, launch, samples, residency, origins(program, launch), lds, _matrix_bits(program, samples))
+    return Prepared(
+        program, launch, samples, residency, origins(program, launch), accesses, _matrix_bits(program, samples)
+    )
 
 
 def _matrix_bits(program: Program, samples: Samples) -> int:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from asmevo.program import Program
+from asmevo.timing.banks import LINE_BYTES
 from asmevo.timing.estimate import Estimate
+from asmevo.timing.shape import shape_of
 from asmevo.timing.windows import HotWindow, by_cause, windows_of
 
 
@@ -23,6 +25,10 @@ class LineProfile:
     share: float
     idle: dict[str, float]
     stall: dict[str, float]
+    lines: float | None
+    """Cache lines that an access to memory touches in the mean; None for other lines and where that is not known."""
+    least_lines: float
+    """What it would touch if the data of all lanes lay side by side."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -33,6 +39,7 @@ class LineProfile:
             "share": self.share,
             "idle": self.idle,
             "stall": self.stall,
+            "lines": self.lines,
         }
 
 
@@ -107,6 +114,13 @@ class Profile:
         }
 
 
+def _lines(estimate: Estimate, position: int) -> float | None:
+    accesses = estimate.accesses
+    if accesses is None or not accesses.lines[position]:
+        return None
+    return float(accesses.lines[position] / accesses.executions[position])
+
+
 def profile(program: Program, estimate: Estimate) -> Profile:
     """The profile of an estimate of `program`."""
     times = estimate.lines
@@ -121,6 +135,8 @@ def profile(program: Program, estimate: Estimate) -> Profile:
             share=float(cycles[i]) / estimate.cycles,
             idle=by_cause(times.idle[i]),
             stall=by_cause(times.stall[i]),
+            lines=_lines(estimate, i),
+            least_lines=max(1.0, shape_of(line.instruction).bytes / LINE_BYTES),
         )
         for i, line in enumerate(program.lines)
         if times.count[i] > 0

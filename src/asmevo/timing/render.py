@@ -36,6 +36,8 @@ def _summary(profile: Profile) -> Iterator[str]:
     yield "busy: " + ", ".join(f"{name} {100 * value / e.cycles:.0f} %" for name, value in bounds)
     if b.lds > 0:
         yield _conflicts(e)
+    if e.scatter_cycles:
+        yield f"lanes apart in memory: {100 * e.scatter_cycles / b.l1:.0f} % of the time that the path to L1 is busy"
     yield f"limited by {e.limiter}; {100 * roof.fraction:.0f} % of the {roof.roof} roof"
 
 
@@ -70,6 +72,15 @@ def annotated(profile: Profile) -> Iterator[str]:
         if previous is not None and line.position != previous.position + 1:
             yield "   ..."
         previous = line
-        causes = " ".join(f"{cause}:{clocks:.0f}" for cause, clocks in list(line.idle.items())[:3] if clocks >= 1)
+        notes = [
+            *_lines(line),
+            *(f"{cause}:{clocks:.0f}" for cause, clocks in list(line.idle.items())[:3] if clocks >= 1),
+        ]
         text = f"{line.id:>6}{line.count:>9.0f}{100 * line.share:>7.2f}%{line.cycles:>10.0f}  {line.text}"
-        yield f"{text:<92}  {causes}".rstrip()
+        yield f"{text:<92}  {' '.join(notes)}".rstrip()
+
+
+def _lines(line: LineProfile) -> Iterator[str]:
+    """Where the lanes of an access lie so far apart that it touches more cache lines than it has to."""
+    if line.lines is not None and line.lines > line.least_lines:
+        yield f"lines:{line.lines:.3g} ({line.least_lines:.3g} would do)"

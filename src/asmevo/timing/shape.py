@@ -37,6 +37,8 @@ _CATEGORY: Final = {
 _KIND: Final = {"barrier": BARRIER, "endpgm": END, "setprio": SETPRIO}
 LANES: Final = 64
 """Lanes of a wave."""
+_PAST_L1: Final = frozenset({"nt", "sc1"})
+"""What makes a load pass by L1 (MrRoy09/AMD-CDNA3-CacheBenchmarking; tingqli/pyhip, tools/vmem-bandwidth.md)."""
 _SCALAR_UNITS: Final[RegSet] = (1 << VGPR_BASE) - 1
 
 
@@ -62,6 +64,8 @@ class Shape:
     """Writes without reading: to memory, or to LDS."""
     to_lds: bool
     """Loads from memory into LDS."""
+    past_l1: bool
+    """Stores, atomics, and loads that take nothing from L1."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -93,6 +97,7 @@ def shape_of(instruction: Instruction) -> Shape:
         lds_dwords=lds_dwords,
         is_store=memory is not None and memory.kind == "store",
         to_lds=memory is not None and ("lds" in instruction.modifiers or "lds_dma" in row.tags),
+        past_l1=memory is not None and (memory.kind != "load" or not _PAST_L1.isdisjoint(instruction.modifiers)),
     )
 
 

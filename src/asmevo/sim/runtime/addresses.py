@@ -6,7 +6,8 @@ space is recorded as a fault of the wave, and the lane is left out: the host's o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 
 from asmevo.sim.ir import Builder, Module, Variable
 from asmevo.sim.layout import FAULTS, LANES, ROW
@@ -130,10 +131,35 @@ def near(f: Builder, row: str, shift: str, size: str, offsets: str) -> None:
         f.do("ret i64 %exec")
 
 
+@contextmanager
+def told(
+    module: Module, name: str, parameters: Mapping[str, str], tell: Callable[[Builder, str], None]
+) -> Generator[Builder]:
+    """A function that gives lanes, and one in front of it that tells the hook of the run of them, if there is one."""
+    with module.function(f"{name}_untold", "i64", parameters) as f:
+        yield f
+    arguments = (f"{kind} %{parameter}" for parameter, kind in parameters.items())
+    with module.function(name, "i64", parameters) as f:
+        lanes = f.call("i64", f"{name}_untold", *arguments)
+        with f.when(f.let(f"icmp ne ptr {wave_field(f, '%state', 'access_hook')}, null")):
+            tell(f, lanes)
+        f.do(f"ret i64 {lanes}")
+
+
+def tell(f: Builder, lanes: str, slot: str = "0") -> None:
+    """Tell the hook of an access by lanes whose places are in an array of the scratch."""
+    firsts = worker_field(f, wave_field(f, "%state", "worker"), "firsts")
+    block = f.cast("zext", wave_field(f, "%state", "chunk"), "i32", "i64")
+    position = f.cast("zext", f.i32("add", f.load("i32", f.at(firsts, block, 4), 4), "%at"), "i32", "i64")
+    places = f.at(wave_field(f, "%state", "offsets"), slot, OFFSETS)
+    notes, hook = wave_field(f, "%state", "access_notes"), wave_field(f, "%state", "access_hook")
+    f.do(f"call void {hook}(ptr {notes}, i64 {position}, i64 {slot}, ptr {places}, i64 {lanes})")
+
+
 def _global64(module: Module) -> None:
     """Addresses in two registers: `address + offset`."""
     parameters = {"state": "ptr", "address": "ptr", "offset": "i64", "exec": "i64", "size": "i64", "at": "i32"}
-    with module.function("sim_global64", "i64", parameters) as f:
+    with told(module, "sim_global64", parameters, tell) as f:
         base = wave_field(f, "%state", "image_base")
         shift = f.splat(f.i64("sub", "%offset", base), "i64", GROUP)
         high_row = f.at("%address", ROW)
@@ -150,7 +176,7 @@ def _global64(module: Module) -> None:
 def _global32(module: Module) -> None:
     """A scalar base and a 32-bit unsigned offset in a register: `base + address`."""
     parameters = {"state": "ptr", "address": "ptr", "base": "i64", "exec": "i64", "size": "i64", "at": "i32"}
-    with module.function("sim_global32", "i64", parameters) as f:
+    with told(module, "sim_global32", parameters, tell) as f:
         start = wave_field(f, "%state", "image_base")
         distance = f.i64("sub", "%base", start)
         offsets = wave_field(f, "%state", "offsets")
@@ -166,25 +192,13 @@ def _lds(module: Module) -> None:
     parameters = {
         "state": "ptr", "address": "ptr", "offset": "i64", "exec": "i64", "size": "i64", "at": "i32", "slot": "i64"
     }  # fmt: skip
-    with module.function("sim_lds", "i64", parameters) as f:
-        _tell(f)
+    with told(module, "sim_lds", parameters, lambda f, lanes: tell(f, lanes, "%slot")) as f:
         shift = f.splat("%offset", "i64", GROUP)
         offsets = f.at(wave_field(f, "%state", "offsets"), "%slot", OFFSETS)
         space = wave_field(f, "%state", "lds_size")
         near(f, "%address", "%offset", space, offsets)
         good = check(f, "lds", space, "0", lambda g: f.op("add", I64, words_of(f, "%address", g), shift), offsets)
         f.do(f"ret i64 {good}")
-
-
-def _tell(f: Builder) -> None:
-    """Tell the hook of the run, if it has one, of an LDS access."""
-    hook = wave_field(f, "%state", "lds_hook")
-    with f.when(f.let(f"icmp ne ptr {hook}, null")):
-        firsts = worker_field(f, wave_field(f, "%state", "worker"), "firsts")
-        block = f.cast("zext", wave_field(f, "%state", "chunk"), "i32", "i64")
-        position = f.cast("zext", f.i32("add", f.load("i32", f.at(firsts, block, 4), 4), "%at"), "i32", "i64")
-        notes = wave_field(f, "%state", "lds_notes")
-        f.do(f"call void {hook}(ptr {notes}, i64 {position}, i64 %slot, ptr %address, i64 %offset, i64 %exec)")
 
 
 def _private(module: Module) -> None:

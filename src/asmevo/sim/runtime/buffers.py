@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from asmevo.sim.ir import Builder, Module
 from asmevo.sim.layout import LANES
-from asmevo.sim.runtime.addresses import BIT, GROUP, I64, OFFSETS, ZEROS, near, outside, record_fault, words_of
+from asmevo.sim.runtime.addresses import (
+    BIT,
+    GROUP,
+    I64,
+    OFFSETS,
+    ZEROS,
+    near,
+    outside,
+    record_fault,
+    tell,
+    told,
+    words_of,
+)
 from asmevo.sim.runtime.fields import set_wave_field, wave_field
 
 ELEMENT = 4
@@ -85,7 +97,7 @@ def _buffer(module: Module) -> None:
     range from the start of the access, so that a caller can treat the dwords of a partly covered access one by one.
     A lane out of range is not a fault.
     """
-    with module.function("sim_buffer", "i64", _PARAMETERS) as f:
+    with told(module, "sim_buffer", _PARAMETERS, tell) as f:
         _invalid(f)
         base, records = _base(f), _wide(f, 2)
         with f.when(f.i32("icmp slt", _word(f, 1), 0)):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from asmevo.sim.ir import Builder, Module
 from asmevo.sim.layout import PRIVATE_APERTURE, ROW, SHARED_APERTURE
-from asmevo.sim.runtime.addresses import GROUP, I64, check, outside, words_of
+from asmevo.sim.runtime.addresses import GROUP, I64, check, outside, tell, told, words_of
 from asmevo.sim.runtime.fields import wave_field
 
 
@@ -15,7 +15,7 @@ def define(module: Module) -> None:
     """i64 sim_flat(state, address, offset, exec, size, at): like `sim_global64`; i64 sim_in_image(state, lanes): those
     of its lanes whose offsets are in global memory."""
     parameters = {"state": "ptr", "address": "ptr", "offset": "i64", "exec": "i64", "size": "i64", "at": "i32"}
-    with module.function("sim_flat", "i64", parameters) as f:
+    with told(module, "sim_flat", parameters, _tell) as f:
         base = wave_field(f, "%state", "image_base")
         shift = f.splat(f.i64("sub", "%offset", base), "i64", GROUP)
         high_row = f.at("%address", ROW)
@@ -53,6 +53,11 @@ def define(module: Module) -> None:
             inside = f.i64("icmp ult", offset, wave_field(f, "%state", "image_size"))
             found.update("or", f.i64("shl", f.cast("zext", inside, "i1", "i64"), lane))
         f.do(f"ret i64 {found.get()}")
+
+
+def _tell(f: Builder, lanes: str) -> None:
+    """Tell the hook of the lanes that use global memory."""
+    tell(f, f.call("i64", "sim_in_image", "ptr %state", f"i64 {lanes}"))
 
 
 def _from_image(f: Builder, pointer: str) -> str:
