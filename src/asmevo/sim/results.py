@@ -46,8 +46,8 @@ class WaveTrace:
 
 @dataclass(frozen=True, slots=True)
 class AccessHook:
-    """Native code that a run calls before each access of vector instructions to LDS and to global memory, and what it is
-    given. Whoever makes it keeps it alive.
+    """Native code that a run calls before each access of vector instructions to LDS and to global memory, and what it
+    is given. Whoever makes it keeps it alive.
 
     `void function(int64_t *notes, int64_t position, int64_t slot, const int64_t *places, uint64_t lanes)`: `position`
     in `Program.lines`; `slot` 1 for the second address of an LDS instruction with two; `lanes` are those whose data lie
