@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from struct import Struct
 from typing import Any, Final
 
@@ -115,10 +116,12 @@ def _conflicts(accesses: Accesses, chip: Chip) -> NDArray[np.int64]:
 
 def _scatter(accesses: Accesses, where: NDArray[np.int64], shapes: Sequence[Shape], chip: Chip) -> NDArray[np.int64]:
     """By index in `where`: 1/256 clocks that lines add to an execution on the path to L1 in the mean, rounded up."""
-    asked = np.stack([accesses.lines, accesses.whole_lines], axis=1)[where]
-    mean = asked / np.maximum(accesses.executions[where], 1)[:, None]
-    clocks = [scatter_clocks(s, lines, whole, chip) for s, (lines, whole) in zip(shapes, mean.tolist(), strict=True)]
-    return np.ceil(256 * np.array(clocks, np.float64)).astype(np.int64)
+    found = np.zeros(len(where), np.int64)
+    for i in np.flatnonzero(accesses.lines[where]).tolist():
+        position, shape = where[i], shapes[i]
+        lines, whole = (n[position] / accesses.executions[position] for n in (accesses.lines, accesses.whole_lines))
+        found[i] = ceil(256 * scatter_clocks(shape, float(lines), float(whole), chip))
+    return found
 
 
 @lru_cache(maxsize=64)
