@@ -289,3 +289,14 @@ def test_bounds_and_sums_hold(text: str, a: int, b: int, top_a: int, top_b: int)
 
 def exec_of(state: State) -> int:
     return state.numbers.of("exec", *(state.register(unit) for unit in (126, 127)))
+
+
+LANES = "v_mbcnt_lo_u32_b32 v3, -1, 0\n v_mbcnt_hi_u32_b32 v3, -1, v3\n"
+
+
+@pytest.mark.parametrize("opcode, same", [("v_add_u32_e32 v4, v1, v1", True), ("v_lshlrev_b32_e32 v4, 2, v1", False)])
+def test_the_number_of_a_lane_is_no_sum(opcode: str, same: bool) -> None:
+    """It differs from lane to lane and is no function of operands."""
+    k0 = LANES + "v_lshlrev_b32_e32 v4, 1, v1\n v_add_u32_e32 v20, v3, v4"
+    assert proved(k0, LANES + f"{opcode}\n v_add_u32_e32 v20, v3, v4") is same
+    assert not proved(k0, "v_mov_b32_e32 v3, 0\n v_lshlrev_b32_e32 v4, 1, v1\n v_add_u32_e32 v20, v3, v4")

@@ -98,10 +98,10 @@ class _Algebra:
         return Sum(value.width, value.value) if isinstance(value, Bits) else _OTHER
 
     def _term(self, name: str, *operands: Any) -> _Value:
-        if not all(isinstance(x, Sum) for x in operands):
+        if name not in _TERMS or not all(isinstance(x, Sum) for x in operands):
             return _OTHER
         width = operands[0].width
-        if name not in _TERMS or width not in (32, 64) or any(x.width != width for x in operands):
+        if width not in (32, 64) or any(x.width != width for x in operands):
             return _OTHER
         ordered = sorted(operands, key=repr) if name in _COMMUTATIVE else operands
         return Sum(width, 0, ((self._number_of("term", name, *ordered), 1),))
