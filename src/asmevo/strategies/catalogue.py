@@ -12,6 +12,7 @@ from asmevo.strategies.hoist import Hoist
 from asmevo.strategies.inexact import Inexact
 from asmevo.strategies.nudge import Nudge
 from asmevo.strategies.pack import Pack
+from asmevo.strategies.pipeline import Pipeline
 from asmevo.strategies.priority import Priority
 from asmevo.strategies.proposal import Strategy
 from asmevo.strategies.rename import Rename
@@ -32,6 +33,7 @@ _ALL: tuple[Strategy, ...] = (
     Pack(),
     Fold(),
     Hoist(),
+    Pipeline(),
 )
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""

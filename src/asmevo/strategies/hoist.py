@@ -6,14 +6,11 @@ import random
 from collections.abc import Iterator, Sequence
 
 from asmevo.edit import Delete, Edit, Insert, Replace, SetResources
-from asmevo.isa import RegSet, effects
-from asmevo.isa.limits import has_limits, limits_of
 from asmevo.isa.registers import UNNUMBERED_SGPRS
-from asmevo.program import Program
-from asmevo.program.registers import granted
 from asmevo.strategies.context import Context
 from asmevo.strategies.invariants import entered_by_falling, scalar_invariants, texts
 from asmevo.strategies.proposal import Proposal
+from asmevo.strategies.room import free_sgprs, granted_sgprs
 from asmevo.strategies.settle import settled
 from asmevo.strategies.tuples import Lifted, lifted
 
@@ -34,7 +31,7 @@ class Hoist:
             return
         moved = scalar_invariants(program, block, context.analyses.liveness.live_in(block.first))
         lines = [line for line in context.lines if line.id not in moved]
-        found = lifted(lines, context.analyses.liveness.live_out(block.last - 1), _free(program))
+        found = lifted(lines, context.analyses.liveness.live_out(block.last - 1), free_sgprs(program))
         if found is not None:
             count = len(moved) + len(found.gone)
             yield from settled(context, _edits(context, found, moved), f"{count} scalar lines of a loop done before it")
@@ -44,22 +41,6 @@ def _edits(context: Context, found: Lifted, moved: Sequence[int]) -> list[Edit]:
     before = (*texts(context.program, moved), *found.before)
     edits: list[Edit] = [Replace(i, text) for i, text in found.replaced.items()]
     edits += [Insert(context.lines[0].id, before, fallthrough=True), Delete((*moved, *found.gone))]
-    if found.end > _granted(context.program):
+    if found.end > granted_sgprs(context.program):
         edits.insert(0, SetResources(sgprs=found.end + UNNUMBERED_SGPRS))
     return edits
-
-
-def _free(program: Program) -> list[int]:
-    """SGPRs that no line names, and that are granted or could be."""
-    named: RegSet = 0
-    for line in program.lines:
-        known = effects(line.instruction)
-        named |= known.reads | known.writes
-    count = _granted(program)
-    if has_limits(program.source.target):
-        count = max(count, limits_of(program.source.target).sgprs_without_cost - UNNUMBERED_SGPRS)
-    return [n for n in range(count) if not named >> n & 1]
-
-
-def _granted(program: Program) -> int:
-    return granted(program.kernel.descriptor, program.source.target)["s"]

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
-from asmevo.edit import Edit, Replace, SetResources, apply_all
-from asmevo.isa import Instruction, MemoryRow, RegSet, Space, effects, parse_instruction, units
-from asmevo.isa.limits import has_limits, limits_of
+from asmevo.edit import Edit, Replace, apply_all
+from asmevo.isa import Instruction, MemoryRow, Space, effects, parse_instruction, units
 from asmevo.isa.registers import VGPR_BASE
-from asmevo.program import Program
 from asmevo.program.execmask import writes_exec
-from asmevo.program.registers import granted, own_lines, used
+from asmevo.program.registers import granted
 from asmevo.strategies.bench import paced, proposal
 from asmevo.strategies.context import Analyses, Context
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.reschedule import Reschedule
+from asmevo.strategies.room import Room, place_of, rooms
 from asmevo.strategies.webs import Web, moved, names_of, shifted, webs
 from asmevo.verdict import InputError
 
@@ -29,14 +28,6 @@ TRIES = 6
 """Choices of webs that are made in one go."""
 EACH = 2
 """Schedules that are tried for each choice."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """How many VGPRs there may be, and the edit that asks for them."""
-
-    vgprs: int
-    edits: tuple[Edit, ...]
 
 
 class Rename:
@@ -56,19 +47,19 @@ class Rename:
         live_out = context.analyses.liveness.live_out(block.last - 1)
         found = context.analyses.remember(("webs", block.number), lambda: webs(context.lines, live_out))
         wanted = [web for web in found if _reused(context, web) and not _seen_beyond_lanes(context, web)]
-        rooms = _rooms(program)
-        if not wanted or not rooms:
+        places = rooms(program)
+        if not wanted or not places:
             return
         now = context.analyses.remember(("paced", block.number), lambda: paced(context, program))
-        ideas = self._ideas(context, wanted, rooms, now, rng)
+        ideas = self._ideas(context, wanted, places, now, rng)
         while batch := list(islice(ideas, 2)):
             yield from sorted(batch, key=lambda idea: -idea.gain)
 
     def _ideas(
-        self, context: Context, wanted: Sequence[Web], rooms: Sequence[_Room], now: int, rng: random.Random
+        self, context: Context, wanted: Sequence[Web], places: Sequence[Room], now: int, rng: random.Random
     ) -> Iterator[Proposal]:
         for attempt in range(TRIES):
-            room = rooms[0] if len(rooms) == 1 or rng.random() < 0.75 else rng.choice(rooms[1:])
+            room = places[0] if len(places) == 1 or rng.random() < 0.75 else rng.choice(places[1:])
             chosen = list(wanted) if attempt == 0 else [web for web in wanted if rng.random() < rng.choice((0.3, 0.7))]
             chosen.sort(key=lambda web: (_urgency(context, web), rng.random()))
             edits, what = _renames(context, chosen, room)
@@ -86,7 +77,7 @@ class Rename:
                     yield proposal(context, after, (*edits, *idea.edits), f"{what} renamed, new schedule")
 
 
-def _renames(context: Context, chosen: Sequence[Web], room: _Room) -> tuple[tuple[Edit, ...], str]:
+def _renames(context: Context, chosen: Sequence[Web], room: Room) -> tuple[tuple[Edit, ...], str]:
     """Edits that move as many of the webs as find a place."""
     lines = context.lines
     taken = context.analyses.liveness.live_in(context.block.first)
@@ -96,7 +87,7 @@ def _renames(context: Context, chosen: Sequence[Web], room: _Room) -> tuple[tupl
     texts: dict[int, str] = {}
     names: list[str] = []
     for web in chosen:
-        base = _place(web, taken, room.vgprs)
+        base = place_of(web, taken, room.vgprs)
         if base is None:
             continue
         current = [replace(line, instruction=_now(line.id, texts, line.instruction)) for line in lines]
@@ -116,18 +107,6 @@ def _renames(context: Context, chosen: Sequence[Web], room: _Room) -> tuple[tupl
 
 def _now(line_id: int, texts: dict[int, str], instruction: Instruction) -> Instruction:
     return parse_instruction(texts[line_id]) if line_id in texts else instruction
-
-
-def _place(web: Web, taken: RegSet, vgprs: int) -> int | None:
-    """The lowest unit where the web's registers fit, with tuples aligned as they are."""
-    registers = web.registers
-    low = min(units(registers))
-    shape = registers >> low
-    for base in range(VGPR_BASE + (low - VGPR_BASE) % 2, VGPR_BASE + vgprs, 2):
-        there = shape << base
-        if not there & taken:
-            return base if there.bit_length() <= VGPR_BASE + vgprs else None
-    return None
 
 
 def _reused(context: Context, web: Web) -> bool:
@@ -151,19 +130,3 @@ def _urgency(context: Context, web: Web) -> int:
     if not isinstance(row, MemoryRow):
         return 2
     return 1 if row.space is Space.LDS else 0
-
-
-def _rooms(program: Program) -> list[_Room]:
-    """The grant, as large as its occupancy allows, and the one that costs a wave."""
-    target = program.source.target
-    if not has_limits(target) or "a" in used(own_lines(program)):
-        return []
-    limits = limits_of(target)
-    waves = limits.waves_by_registers(program.kernel.descriptor.vgpr_alloc)
-    rooms: list[_Room] = []
-    for count in (waves, waves - 1):
-        if count < 1:
-            continue
-        most = min(limits.vgprs, limits.registers // count // limits.register_granule * limits.register_granule)
-        rooms.append(_Room(most, (SetResources(vgprs=most),)))
-    return rooms

@@ -49,7 +49,7 @@ def lifted(lines: Sequence[Line], live_out: RegSet, free: Sequence[int]) -> Lift
             if not isinstance(operand, Reg) or not _is_tuple(operand) or not operand.units & changing:
                 continue
             sources = _sources(operand, held, changing)
-            place = None if sources is None else places.get(sources, _place(operand.count, room))
+            place = None if sources is None else places.get(sources, place_of_tuple(operand.count, room))
             new = None if place is None else renamed(text, operand.units, 0, place - operand.first)
             if sources is None or place is None or new is None:
                 continue
@@ -70,6 +70,23 @@ def lifted(lines: Sequence[Line], live_out: RegSet, free: Sequence[int]) -> Lift
     return Lifted(tuple(moves), replaced, gone, end)
 
 
+def sources_of(lines: Sequence[Line], changing: RegSet) -> list[dict[Reg, tuple[Source, ...]]]:
+    """For each line of a loop that writes `changing`, the scalar tuples that an access names, and what they hold; not
+    those of which some is made in the loop."""
+    held: dict[int, Source] = {}
+    found: list[dict[Reg, tuple[Source, ...]]] = []
+    for line in lines:
+        text = line.instruction
+        here: dict[Reg, tuple[Source, ...]] = {}
+        for operand in text.operands if isinstance(effects(text).row, MemoryRow) else ():
+            if isinstance(operand, Reg) and _is_tuple(operand):
+                sources = _sources(operand, held, changing)
+                here |= {} if sources is None else {operand: sources}
+        found.append(here)
+        _follow(text, held, changing)
+    return found
+
+
 def _is_tuple(operand: Reg) -> bool:
     return operand.count > 1 and operand.first + operand.count <= SGPR_COUNT
 
@@ -85,7 +102,7 @@ def _sources(operand: Reg, held: Mapping[int, Source], changing: RegSet) -> tupl
     return tuple(found)
 
 
-def _place(count: int, room: set[int]) -> int | None:
+def place_of_tuple(count: int, room: set[int]) -> int | None:
     """The lowest aligned run of so many free registers."""
     step = 4 if count >= 4 else count
     return next((n for n in range(0, SGPR_COUNT, step) if room.issuperset(range(n, n + count))), None)

@@ -1,0 +1,274 @@
+"""Pipelining: loads of a loop made at the end of the turn before, where their latency has a whole turn to pass."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from asmevo.edit import Delete, Edit, Insert, Replace, SetResources, apply_all
+from asmevo.isa import RegSet, effects, parse_instruction, span, unit_name, units
+from asmevo.isa.registers import SCC, UNNUMBERED_SGPRS, VGPR_BASE
+from asmevo.isa.wait import parse_wait
+from asmevo.program import Line, Program, control_kind
+from asmevo.program.execmask import writes_exec
+from asmevo.program.liveness import liveness
+from asmevo.program.registers import granted
+from asmevo.strategies.bench import paced, proposal
+from asmevo.strategies.context import Analyses, Context
+from asmevo.strategies.invariants import entered_by_falling
+from asmevo.strategies.proposal import Proposal
+from asmevo.strategies.reschedule import Reschedule
+from asmevo.strategies.room import Room, free_sgprs, granted_sgprs, place_of, rooms
+from asmevo.strategies.settle import respaced
+from asmevo.strategies.tuples import Source, place_of_tuple
+from asmevo.strategies.turns import Fetch, fetches, repeated
+from asmevo.strategies.values import dead_lines
+from asmevo.strategies.webs import Web, moved, webs
+from asmevo.verdict import InputError
+
+TRIES = 4
+"""Choices of loads that are made in one go."""
+EACH = 2
+"""Schedules that are tried for each choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Loads that are made ahead together, as instructions read them as one tuple."""
+
+    fetches: tuple[Fetch, ...]
+    web: Web | None
+    """Where their registers are used for other things, too, so that they need others."""
+    readers: tuple[int, ...]
+    """Indices of the lines that read them."""
+
+
+class Pipeline:
+    """Moves loads across the back edge of a loop: the first turn's in front of it, the next turn's to its end.
+
+    On the way out of the loop there is no next turn, so the loads go through a descriptor whose number of records SCC
+    selects: K0's, or none, with which no lane accesses memory. Preconditions: a loop of one block that leaves EXEC as
+    it is, is entered by falling into it and repeated by SCC; plain buffer loads whose addresses are made from what a
+    turn begins with; four free SGPRs for each descriptor; registers in which the results stay from turn to turn.
+    """
+
+    name = "pipeline"
+
+    def propose(self, context: Context, rng: random.Random) -> Iterator[Proposal]:
+        if not _is_counted(context):
+            return
+        groups = context.analyses.remember(("ahead", context.block.number), lambda: _groups(context))
+        places = rooms(context.program)
+        if not groups or not places:
+            return
+        now = context.analyses.remember(("paced", context.block.number), lambda: paced(context, context.program))
+        for attempt in range(TRIES):
+            room = places[0] if len(places) == 1 or rng.random() < 0.75 else rng.choice(places[1:])
+            share = rng.choice((0.3, 0.7))
+            chosen = [group for group in groups if attempt == 0 or rng.random() < share]
+            yield from _ideas(context, chosen, room, now, rng)
+
+
+def _ideas(context: Context, chosen: Sequence[_Group], room: Room, now: int, rng: random.Random) -> Iterator[Proposal]:
+    made = _ahead(context, chosen, room)
+    if made is None:
+        return
+    program, edits, count = made
+    what = f"{count} loads made at the end of the turn before"
+    analyses = Analyses(program, context.analyses.analyst)
+    there = replace(context, program=program, block=program.blocks[context.block.number], analyses=analyses)
+    for idea in islice(Reschedule().propose(there, rng), EACH):
+        after = apply_all(program, idea.edits)
+        if paced(context, after) < now:
+            yield proposal(context, after, (*edits, *idea.edits), f"{what}, new schedule")
+
+
+def _is_counted(context: Context) -> bool:
+    """Whether SCC repeats the loop, and EXEC stays as it is in it."""
+    program, block, lines = context.program, context.block, context.lines
+    if not context.is_loop or len(block.successors) != 2 or not entered_by_falling(program, block):
+        return False
+    if lines[-1].instruction.mnemonic not in ("s_cbranch_scc0", "s_cbranch_scc1"):
+        return False
+    return not any(writes_exec(line.instruction) for line in lines)
+
+
+def _groups(context: Context) -> list[_Group]:
+    """Loads that may be made ahead, with those that share their registers."""
+    program, block, lines = context.program, context.block, context.lines
+    found = {fetch.index: fetch for fetch in fetches(lines)}
+    live = context.analyses.liveness
+    kept = live.live_in(block.first)
+    for successor in block.successors:
+        kept |= live.live_in(program.blocks[successor].first)
+    groups: list[_Group] = []
+    grouped: set[int] = set()
+    for web in webs(lines, live.live_out(block.last - 1)):
+        if set(web.definitions) <= found.keys() and web.uses:
+            groups.append(_Group(tuple(found[i] for i in sorted(web.definitions)), web, tuple(sorted(web.uses))))
+            grouped |= set(web.definitions)
+    for index, fetch in found.items():
+        others = [i for i, line in enumerate(lines) if i != index and _names(line) & fetch.results]
+        readers = tuple(i for i in others if i > index and not effects(lines[i].instruction).writes & fetch.results)
+        if index not in grouped and not fetch.results & kept and readers and len(readers) == len(others):
+            groups.append(_Group((fetch,), None, readers))
+    return sorted(groups, key=lambda group: group.fetches[0].index)
+
+
+def _names(line: Line) -> RegSet:
+    known = effects(line.instruction)
+    return known.reads | known.writes
+
+
+def _ahead(context: Context, chosen: Sequence[_Group], room: Room) -> tuple[Program, list[Edit], int] | None:
+    """The program with as many of the loads ahead as there are registers for, waiting for too much; its edits, and how
+    many loads."""
+    program, lines = context.program, context.lines
+    texts: dict[int, str] = {}
+    taken = context.analyses.liveness.live_in(context.block.first)
+    for n, line in enumerate(lines):
+        taken |= _names(line) | context.analyses.liveness.live_out(context.block.first + n)
+    sgprs = set(free_sgprs(program))
+    quads: dict[tuple[Source, ...], int] = {}
+    front: list[str] = []
+    back: list[tuple[int, list[str]]] = []
+    gone: list[int] = []
+    readers: set[int] = set()
+    for group in chosen:
+        own = _results(lines, group, texts, taken, room)
+        words = {fetch.words for fetch in group.fetches}
+        wanted = {w: place_of_tuple(4, sgprs) for w in words if w not in quads}
+        if own is None or None in wanted.values() or len(wanted) > 1:
+            continue
+        there = quads | {w: place for w, place in wanted.items() if place is not None}
+        repeats = [_repeat(lines, fetch, own, sgprs, there) for fetch in group.fetches]
+        if None in repeats:
+            continue
+        for place in there.values():
+            sgprs -= set(range(place, place + 4))
+        quads = there
+        texts |= own
+        for fetch, repeat in zip(group.fetches, repeats, strict=True):
+            assert repeat is not None
+            front += repeat
+            back.append((_earliest(lines, fetch, group), repeat))
+            gone.append(lines[fetch.index].id)
+            taken |= effects(parse_instruction(repeat[-1])).writes
+        readers |= set(group.readers)
+    if not gone:
+        return None
+    return _edited(context, texts, quads, front, back, gone, readers, taken, room)
+
+
+def _results(
+    lines: Sequence[Line], group: _Group, texts: Mapping[int, str], taken: RegSet, room: Room
+) -> dict[int, str] | None:
+    """New texts of the loads and their readers, in registers of their own where they need them; None without room."""
+    if group.web is None:
+        return {}
+    base = place_of(group.web, taken, room.vgprs)
+    if base is None:
+        return None
+    current = [
+        replace(line, instruction=parse_instruction(texts[line.id])) if line.id in texts else line for line in lines
+    ]
+    return moved(current, group.web, base)
+
+
+def _repeat(
+    lines: Sequence[Line],
+    fetch: Fetch,
+    own: Mapping[int, str],
+    sgprs: set[int],
+    quads: Mapping[tuple[Source, ...], int],
+) -> list[str] | None:
+    line = lines[fetch.index]
+    text = own.get(line.id, line.instruction.text)
+    quad = quads[fetch.words]
+    free = [n for n in sorted(sgprs) if all(not place <= n < place + 4 for place in quads.values())]
+    results = sorted(units(effects(parse_instruction(text)).writes))
+    return repeated(lines, fetch, text, [*results, *free], quad)
+
+
+def _earliest(lines: Sequence[Line], fetch: Fetch, group: _Group) -> int:
+    """The index behind which the next turn's load may stand: its results were read, its inputs are the next turn's, and
+    SCC is what decides the branch."""
+    last = max(group.readers)
+    for index, line in enumerate(lines):
+        if effects(line.instruction).writes & (fetch.inputs | span(SCC, 1)):
+            last = max(last, index)
+    return last
+
+
+def _edited(
+    context: Context,
+    texts: Mapping[int, str],
+    quads: Mapping[tuple[Source, ...], int],
+    front: Sequence[str],
+    back: Sequence[tuple[int, list[str]]],
+    gone: Sequence[int],
+    readers: set[int],
+    taken: RegSet,
+    room: Room,
+) -> tuple[Program, list[Edit], int] | None:
+    """Put together what `_ahead` found."""
+    program, lines, target = context.program, context.lines, context.program.source.target
+    moves = [
+        f"s_mov_b32 {unit_name(place + n)}, {source if isinstance(source, str) else unit_name(source)}"
+        for words, place in quads.items()
+        for n, source in enumerate(words)
+    ]
+    decided = max(i for i, line in enumerate(lines) if effects(line.instruction).writes & span(SCC, 1))
+    sides = ("{}, 0", "0, {}")[lines[-1].instruction.mnemonic == "s_cbranch_scc0"]
+    behind: dict[int, list[str]] = {decided: []}
+    for words, place in quads.items():
+        records = words[2] if isinstance(words[2], str) else unit_name(words[2])
+        behind[decided].append(f"s_cselect_b32 {unit_name(place + 2)}, {sides.format(records)}")
+    for index, repeat in back:
+        behind.setdefault(index, []).extend(repeat)
+    edits: list[Edit] = [Replace(i, text) for i, text in texts.items() if i not in gone]
+    edits += [Insert(lines[i].id, "s_waitcnt vmcnt(0)") for i in sorted(readers)[:1]]
+    for line in lines:
+        if control_kind(line.instruction) == "waitcnt":
+            wait = replace(parse_wait(line.instruction), vm=0)
+            edits += [Replace(line.id, str(wait))] if str(wait) != line.instruction.text else []
+    edits += [Insert(lines[index + 1].id, tuple(new)) for index, new in sorted(behind.items())]
+    edits.append(Insert(lines[0].id, (*moves, *front), fallthrough=True))
+    edits.append(Delete(tuple(gone)))
+    vgprs = max((unit - VGPR_BASE + 1 for unit in units(taken) if unit >= VGPR_BASE), default=0)
+    if room.edits and vgprs > granted(program.kernel.descriptor, target)["v"]:
+        edits = [*room.edits, *edits]
+    sgprs = max(place + 4 for place in quads.values())
+    if sgprs > granted_sgprs(program):
+        edits.insert(0, SetResources(sgprs=sgprs + UNNUMBERED_SGPRS))
+    try:
+        return _right(context, edits, len(gone))
+    except InputError:
+        return None
+
+
+def _right(context: Context, edits: list[Edit], count: int) -> tuple[Program, list[Edit], int] | None:
+    """Without lines that nobody needs any more, with nops, and with a wait behind the loop where one is needed."""
+    number = context.block.number
+    program = apply_all(context.program, edits)
+    while dead := _dead(program, number):
+        edits = [*edits, Delete(tuple(dead))]
+        program = apply_all(context.program, edits)
+    out = next(s for s in context.block.successors if s != number)
+    first = program.lines[program.blocks[out].first].id
+    before = program.lines[program.blocks[number].first - 1].id
+    for waits in ((), (Insert(first, "s_waitcnt vmcnt(0)"),)):
+        result = respaced(context, [*edits, *waits], (number, program.block_of[before], out))
+        if result is not None:
+            return result[0], list(result[1]), count
+    return None
+
+
+def _dead(program: Program, number: int) -> list[int]:
+    block = program.blocks[number]
+    live = liveness(program)
+    return dead_lines(
+        program.lines[block.first : block.last], [live.live_out(n) for n in range(block.first, block.last)]
+    )
