@@ -25,13 +25,15 @@ from asmevo.strategies.settle import respaced
 from asmevo.strategies.tuples import Source, place_of_tuple
 from asmevo.strategies.turns import Fetch, fetches, repeated
 from asmevo.strategies.values import dead_lines
-from asmevo.strategies.webs import Web, moved, webs
+from asmevo.strategies.webs import Web, moved, renamed, webs
 from asmevo.verdict import InputError
 
 TRIES = 4
 """Choices of loads that are made in one go."""
 EACH = 2
 """Schedules that are tried for each choice."""
+WAIT = "s_waitcnt vmcnt(0)"
+"""Waits for too much, until the block is scheduled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,16 @@ class _Group:
     """Loads that are made ahead together, as instructions read them as one tuple."""
 
     fetches: tuple[Fetch, ...]
-    web: Web | None
-    """Where their registers are used for other things, too, so that they need others."""
     readers: tuple[int, ...]
-    """Indices of the lines that read them."""
+    """Indices of the lines that read what they give, or of the copies of it."""
+    web: Web | None = None
+    """Where the loop has their registers for other things, too: what gets others."""
+    copied: bool = False
+    """They go to registers of their own and are copied from there to K0's, which code behind the loop may look at."""
+
+    @property
+    def width(self) -> int:
+        return sum(fetch.results.bit_count() for fetch in self.fetches)
 
 
 class Pipeline:
@@ -68,6 +76,8 @@ class Pipeline:
             room = places[0] if len(places) == 1 or rng.random() < 0.75 else rng.choice(places[1:])
             share = rng.choice((0.3, 0.7))
             chosen = [group for group in groups if attempt == 0 or rng.random() < share]
+            if attempt > 1:
+                rng.shuffle(chosen)
             yield from _ideas(context, chosen, room, now, rng)
 
 
@@ -107,13 +117,15 @@ def _groups(context: Context) -> list[_Group]:
     grouped: set[int] = set()
     for web in webs(lines, live.live_out(block.last - 1)):
         if set(web.definitions) <= found.keys() and web.uses:
-            groups.append(_Group(tuple(found[i] for i in sorted(web.definitions)), web, tuple(sorted(web.uses))))
+            groups.append(_Group(tuple(found[i] for i in sorted(web.definitions)), tuple(sorted(web.uses)), web))
             grouped |= set(web.definitions)
     for index, fetch in found.items():
         others = [i for i, line in enumerate(lines) if i != index and _names(line) & fetch.results]
         readers = tuple(i for i in others if i > index and not effects(lines[i].instruction).writes & fetch.results)
-        if index not in grouped and not fetch.results & kept and readers and len(readers) == len(others):
-            groups.append(_Group((fetch,), None, readers))
+        if index in grouped:
+            continue
+        stays = not fetch.results & kept and readers and len(readers) == len(others)
+        groups.append(_Group((fetch,), readers) if stays else _Group((fetch,), (index,), copied=True))
     return sorted(groups, key=lambda group: group.fetches[0].index)
 
 
@@ -136,12 +148,14 @@ def _ahead(context: Context, chosen: Sequence[_Group], room: Room) -> tuple[Prog
     back: list[tuple[int, list[str]]] = []
     gone: list[int] = []
     readers: set[int] = set()
+    copies: dict[int, tuple[str, ...]] = {}
     for group in chosen:
-        own = _results(lines, group, texts, taken, room)
+        placed = _results(lines, group, texts, taken, room)
         words = {fetch.words for fetch in group.fetches}
         wanted = {w: place_of_tuple(4, sgprs) for w in words if w not in quads}
-        if own is None or None in wanted.values() or len(wanted) > 1:
+        if placed is None or None in wanted.values() or len(wanted) > 1:
             continue
+        own, copied = placed
         there = quads | {w: place for w, place in wanted.items() if place is not None}
         repeats = [_repeat(lines, fetch, own, sgprs, there) for fetch in group.fetches]
         if None in repeats:
@@ -150,6 +164,7 @@ def _ahead(context: Context, chosen: Sequence[_Group], room: Room) -> tuple[Prog
             sgprs -= set(range(place, place + 4))
         quads = there
         texts |= own
+        copies |= copied
         for fetch, repeat in zip(group.fetches, repeats, strict=True):
             assert repeat is not None
             front += repeat
@@ -159,22 +174,34 @@ def _ahead(context: Context, chosen: Sequence[_Group], room: Room) -> tuple[Prog
         readers |= set(group.readers)
     if not gone:
         return None
-    return _edited(context, texts, quads, front, back, gone, readers, taken, room)
+    return _edited(context, texts, copies, quads, front, back, gone, readers, taken, room)
 
 
 def _results(
     lines: Sequence[Line], group: _Group, texts: Mapping[int, str], taken: RegSet, room: Room
-) -> dict[int, str] | None:
-    """New texts of the loads and their readers, in registers of their own where they need them; None without room."""
+) -> tuple[dict[int, str], dict[int, tuple[str, ...]]] | None:
+    """New texts of loads and readers, in registers of their own where they need them, and copies that take the place of
+    loads; None without room."""
+    if group.copied:
+        (fetch,) = group.fetches
+        line = lines[fetch.index]
+        base = place_of(Web({fetch.index: fetch.results}, {}), taken, room.vgprs)
+        low = min(units(fetch.results))
+        text = None if base is None else renamed(line.instruction, 0, fetch.results, base - low)
+        if base is None or text is None:
+            return None
+        pairs = [(unit_name(unit), unit_name(unit - low + base)) for unit in sorted(units(fetch.results))]
+        return {line.id: text}, {line.id: tuple(f"v_mov_b32_e32 {old}, {new}" for old, new in pairs)}
     if group.web is None:
-        return {}
+        return {}, {}
     base = place_of(group.web, taken, room.vgprs)
     if base is None:
         return None
     current = [
         replace(line, instruction=parse_instruction(texts[line.id])) if line.id in texts else line for line in lines
     ]
-    return moved(current, group.web, base)
+    found = moved(current, group.web, base)
+    return None if found is None else (found, {})
 
 
 def _repeat(
@@ -205,6 +232,7 @@ def _earliest(lines: Sequence[Line], fetch: Fetch, group: _Group) -> int:
 def _edited(
     context: Context,
     texts: Mapping[int, str],
+    copies: Mapping[int, tuple[str, ...]],
     quads: Mapping[tuple[Source, ...], int],
     front: Sequence[str],
     back: Sequence[tuple[int, list[str]]],
@@ -228,14 +256,15 @@ def _edited(
         behind[decided].append(f"s_cselect_b32 {unit_name(place + 2)}, {sides.format(records)}")
     for index, repeat in back:
         behind.setdefault(index, []).extend(repeat)
-    edits: list[Edit] = [Replace(i, text) for i, text in texts.items() if i not in gone]
-    edits += [Insert(lines[i].id, "s_waitcnt vmcnt(0)") for i in sorted(readers)[:1]]
+    edits: list[Edit] = [Insert(lines[0].id, (*moves, *front), fallthrough=True)]
+    edits += [Replace(i, text) for i, text in texts.items() if i not in gone]
+    edits += [Insert(i, (WAIT, *new)) for i, new in copies.items()]
+    edits += [Insert(i, WAIT) for i in [lines[n].id for n in sorted(readers) if lines[n].id not in copies][:1]]
     for line in lines:
         if control_kind(line.instruction) == "waitcnt":
             wait = replace(parse_wait(line.instruction), vm=0)
             edits += [Replace(line.id, str(wait))] if str(wait) != line.instruction.text else []
     edits += [Insert(lines[index + 1].id, tuple(new)) for index, new in sorted(behind.items())]
-    edits.append(Insert(lines[0].id, (*moves, *front), fallthrough=True))
     edits.append(Delete(tuple(gone)))
     vgprs = max((unit - VGPR_BASE + 1 for unit in units(taken) if unit >= VGPR_BASE), default=0)
     if room.edits and vgprs > granted(program.kernel.descriptor, target)["v"]:
@@ -259,7 +288,7 @@ def _right(context: Context, edits: list[Edit], count: int) -> tuple[Program, li
     out = next(s for s in context.block.successors if s != number)
     first = program.lines[program.blocks[out].first].id
     before = program.lines[program.blocks[number].first - 1].id
-    for waits in ((), (Insert(first, "s_waitcnt vmcnt(0)"),)):
+    for waits in ((), (Insert(first, WAIT),)):
         result = respaced(context, [*edits, *waits], (number, program.block_of[before], out))
         if result is not None:
             return result[0], list(result[1]), count
