@@ -22,8 +22,8 @@ from asmevo.verdict import UsageError, Verdict
 HOT = {"fp8_gemm": (6, 5, 12), "fmoe_stage1": (2, 1, 13)}
 """Loop, what leads to it, and what follows."""
 EACH = 3
-LEFT_TO_PROOF = {"rename"}
-"""Strategies that may name other registers in an access, which the proof stage decides."""
+LEFT_TO_PROOF = {"rename", "pipeline"}
+"""Strategies that may name other registers in an access, or make it elsewhere, which the proof stage decides."""
 NOTHING_TO_DO = {
     ("fmoe_stage1", "rename"),  # no register is free
     ("fmoe_stage1", "pack"),  # packed operations would wait for matrix instructions
@@ -31,6 +31,7 @@ NOTHING_TO_DO = {
     ("fp8_gemm", "fold"),  # ... and left no copy that could go
     ("fp8_gemm", "hoist"),  # its tuples need no registers of their own
     ("fmoe_stage1", "hoist"),  # its loops put none together
+    ("fmoe_stage1", "pipeline"),  # no register is free
 }
 
 

@@ -1,4 +1,8 @@
-"""Pipelining: loads of a loop made at the end of the turn before, where their latency has a whole turn to pass."""
+"""Pipelining: loads of a loop made at the end of the turn before, where their latency has a whole turn to pass.
+
+On the way out of the loop there is no next turn, and the loads for it could fault. So they go through a descriptor whose
+number of records SCC selects: K0's, or none, with which no lane accesses memory.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from asmevo.isa.registers import SCC, UNNUMBERED_SGPRS, VGPR_BASE
 from asmevo.isa.wait import parse_wait
 from asmevo.program import Line, Program, control_kind
 from asmevo.program.execmask import writes_exec
-from asmevo.program.liveness import liveness
+from asmevo.program.liveness import liveness, step_of
 from asmevo.program.registers import granted
 from asmevo.strategies.bench import paced, proposal
 from asmevo.strategies.context import Analyses, Context
@@ -54,12 +58,11 @@ class _Group:
 
 
 class Pipeline:
-    """Moves loads across the back edge of a loop: the first turn's in front of it, the next turn's to its end.
+    """Moves loads of a loop to the end of the turn before, the first turn's in front of it; on the way out their
+    descriptor has no records.
 
-    On the way out of the loop there is no next turn, so the loads go through a descriptor whose number of records SCC
-    selects: K0's, or none, with which no lane accesses memory. Preconditions: a loop of one block that leaves EXEC as
-    it is, is entered by falling into it and repeated by SCC; plain buffer loads whose addresses are made from what a
-    turn begins with; four free SGPRs for each descriptor; registers in which the results stay from turn to turn.
+    Preconditions: a loop of one block, entered by falling into it and repeated by SCC; plain buffer loads whose
+    addresses hang on no load; free registers.
     """
 
     name = "pipeline"
@@ -116,17 +119,23 @@ def _groups(context: Context) -> list[_Group]:
     groups: list[_Group] = []
     grouped: set[int] = set()
     for web in webs(lines, live.live_out(block.last - 1)):
-        if set(web.definitions) <= found.keys() and web.uses:
+        if set(web.definitions) <= found.keys() and web.uses and not _seen_beyond_lanes(lines, web.uses):
             groups.append(_Group(tuple(found[i] for i in sorted(web.definitions)), tuple(sorted(web.uses)), web))
             grouped |= set(web.definitions)
     for index, fetch in found.items():
-        others = [i for i, line in enumerate(lines) if i != index and _names(line) & fetch.results]
-        readers = tuple(i for i in others if i > index and not effects(lines[i].instruction).writes & fetch.results)
         if index in grouped:
             continue
-        stays = not fetch.results & kept and readers and len(readers) == len(others)
-        groups.append(_Group((fetch,), readers) if stays else _Group((fetch,), (index,), copied=True))
+        others = [i for i, line in enumerate(lines) if i != index and _names(line) & fetch.results]
+        readers = {i: fetch.results for i in others if not effects(lines[i].instruction).writes & fetch.results}
+        alone = not fetch.results & kept and readers and len(readers) == len(others) and min(readers) > index
+        stays = alone and not _seen_beyond_lanes(lines, readers)
+        groups.append(_Group((fetch,), tuple(readers)) if stays else _Group((fetch,), (index,), copied=True))
     return sorted(groups, key=lambda group: group.fetches[0].index)
+
+
+def _seen_beyond_lanes(lines: Sequence[Line], uses: Mapping[int, RegSet]) -> bool:
+    """Whether some reader looks at lanes that may be off: in other registers they hold something else."""
+    return any(step_of(lines[index].instruction).far & read for index, read in uses.items())
 
 
 def _names(line: Line) -> RegSet:
