@@ -1,7 +1,9 @@
 """Pipelining: loads of a loop made at the end of the turn before, where their latency has a whole turn to pass.
 
-On the way out of the loop there is no next turn, and the loads for it could fault. So they go through a descriptor whose
-number of records SCC selects: K0's, or none, with which no lane accesses memory.
+The first turn's are made in front of it. On the way out of the loop there is no next turn, and loads for it could
+fault, so they go through a descriptor whose number of records SCC selects: K0's, or none, with which no lane accesses memory.
+Addresses have to be made from what a turn begins with; there must be four free SGPRs for each descriptor, and VGPRs in
+which the results stay from turn to turn.
 """
 
 from __future__ import annotations
@@ -58,11 +60,9 @@ class _Group:
 
 
 class Pipeline:
-    """Moves loads of a loop to the end of the turn before, the first turn's in front of it; on the way out their
-    descriptor has no records.
+    """Loads a turn ahead: those of a loop at the end of the turn before.
 
-    Preconditions: a loop of one block, entered by falling into it and repeated by SCC; plain buffer loads whose
-    addresses hang on no load; free registers.
+    Preconditions: one block, entered by falling into it, repeated by SCC; buffer loads; free registers.
     """
 
     name = "pipeline"
