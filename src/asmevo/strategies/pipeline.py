@@ -1,9 +1,9 @@
 """Pipelining: loads of a loop made at the end of the turn before, where their latency has a whole turn to pass.
 
 The first turn's are made in front of it. On the way out of the loop there is no next turn, and loads for it could
-fault, so they go through a descriptor whose number of records SCC selects: K0's, or none, with which no lane accesses memory.
-Addresses have to be made from what a turn begins with; there must be four free SGPRs for each descriptor, and VGPRs in
-which the results stay from turn to turn.
+fault, so they go through a descriptor whose number of records SCC selects: K0's, or none, with which no lane accesses
+memory. Addresses have to be made from what a turn begins with; there must be four free SGPRs for each descriptor, and
+VGPRs in which the results stay from turn to turn.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Group:
 
 
 class Pipeline:
-    """Loads a turn ahead: those of a loop at the end of the turn before.
+    """Loads ahead: those of a loop at the end of the turn before.
 
     Preconditions: one block, entered by falling into it, repeated by SCC; buffer loads; free registers.
     """

@@ -19,7 +19,7 @@ from asmevo.strategies.values import dead_lines, redundant_lines
 
 
 class Simplify:
-    """Removes instructions without effect.
+    """Drops what has no effect.
 
     Results that nobody reads; instructions that compute what is there already (self-copies, repeated constants,
     repeated address sums); copies whose readers can read the source; nops beyond what spacing asks for; and, in a loop

@@ -45,7 +45,7 @@ class Edits(Parameters):
             '...], "new": ["text of -1", ...]}, {"kind": "resources", "vgprs": n, "agprs": n, "sgprs": n}.'
         )
     )
-    note: str = Field(description="What it does and why it should pay.", max_length=400)
+    note: str = Field(description="What it does and why.", max_length=400)
     then: Then = Field("nothing", description=THEN)
 
 
@@ -55,12 +55,12 @@ class NewText(Parameters):
     last: int = Field(description="Id of the last, in the same block.", ge=0)
     text: str = Field(
         description=(
-            "One instruction a line. Lines that stay may keep their id in front, as in the listing; what is behind "
-            "`;` is ignored. Old lines that are left out are deleted."
+            "One instruction a line. Lines that stay may keep their id in front; what is behind "
+            "`;` is ignored. Old lines left out are deleted."
         ),
         max_length=40_000,
     )
-    note: str = Field(description="What it does and why it should pay.", max_length=400)
+    note: str = Field(description="What it does and why.", max_length=400)
     then: Then = Field("nothing", description=THEN)
 
 
