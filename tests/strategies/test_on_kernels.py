@@ -32,6 +32,8 @@ NOTHING_TO_DO = {
     ("fp8_gemm", "hoist"),  # its tuples need no registers of their own
     ("fmoe_stage1", "hoist"),  # its loops put none together
     ("fmoe_stage1", "pipeline"),  # no register is free
+    ("fp8_gemm", "offsets"),  # no sum of a constant is an address alone
+    ("fmoe_stage1", "offsets"),
 }
 
 

@@ -11,6 +11,7 @@ from asmevo.strategies.fold import Fold
 from asmevo.strategies.hoist import Hoist
 from asmevo.strategies.inexact import Inexact
 from asmevo.strategies.nudge import Nudge
+from asmevo.strategies.offsets import Offsets
 from asmevo.strategies.pack import Pack
 from asmevo.strategies.pipeline import Pipeline
 from asmevo.strategies.priority import Priority
@@ -34,6 +35,7 @@ _ALL: tuple[Strategy, ...] = (
     Fold(),
     Hoist(),
     Pipeline(),
+    Offsets(),
 )
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType({strategy.name: strategy for strategy in _ALL})
 """Name to strategy."""
