@@ -47,7 +47,7 @@ class AddressSum:
 
 
 class Offsets:
-    """Address sums into offsets: all of a block at once, then those of one base at a time."""
+    """Address sums: all of a block at once, then those of one base at a time."""
 
     name = "offsets"
 

@@ -38,7 +38,7 @@ class Edits(Parameters):
     window: str = Field(description=WINDOW, max_length=16)
     edits: list[dict[str, Any]] = Field(
         description=(
-            "Applied in turn. Each is one of: "
+            "Applied in turn; each one of: "
             '{"kind": "insert", "before": id, "text": ["...", ...]}, {"kind": "delete", "lines": [id, ...]}, '
             '{"kind": "replace", "line": id, "text": "..."}, {"kind": "reorder", "order": [id, ...]} (a '
             'whole run of lines), {"kind": "rewrite", "run": [first id, last id], "order": [id, -1, '
@@ -85,14 +85,14 @@ class Strategy(Parameters):
 
 @tool(Edits)
 def propose_edits(session: AgentSession, values: Edits) -> Answer:
-    """Propose edits of a window. The answer has a number for `check` and `evaluate`, and the change as a diff."""
+    """Propose edits of a window; the answer has a number for `check` and `evaluate`, and a diff."""
     view = view_of(session.program, values.window, session.loops)
     return _proposed(session, view, parse_edits(values.edits), values.note, values.then)
 
 
 @tool(NewText)
 def propose_text(session: AgentSession, values: NewText) -> Answer:
-    """Propose new contents for a run of lines of a window by writing them out; answers as `propose_edits` does."""
+    """Propose a run of lines of a window written anew; answers as `propose_edits` does."""
     view = view_of(session.program, values.window, session.loops)
     edits = edits_of_text(session.program, view, values.first, values.last, values.text)
     return _proposed(session, view, edits, values.note, values.then)
