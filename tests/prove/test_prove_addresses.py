@@ -139,6 +139,19 @@ OTHER = {
         "v_add_u32_e32 v3, 0x100, v2\n buffer_load_dword v20, v3, s[4:7], s8 offen",
         "buffer_load_dword v20, v2, s[4:7], s8 offen offset:256 sc1",
     ),
+    "half of a register that is the address, too": (
+        "v_and_b32_e32 v1, 0x1fffc, v0\n v_add_u32_e32 v20, 0x100, v1\n global_load_short_d16 v20, v20, s[4:5]",
+        "v_and_b32_e32 v1, 0x1fffc, v0\n v_mov_b32_e32 v20, v1\n global_load_short_d16 v20, v20, s[4:5] offset:256",
+    ),
+    "half of a register from LDS that is the address, too": (
+        "v_and_b32_e32 v1, 0x1fffc, v0\n v_add_u32_e32 v20, 0x100, v1\n ds_read_u16_d16_hi v20, v20",
+        "v_and_b32_e32 v1, 0x1fffc, v0\n v_mov_b32_e32 v20, v1\n ds_read_u16_d16_hi v20, v20 offset:256",
+    ),
+    "half of a register of an address of 64 bits": (
+        "v_lshl_add_u64 v[20:21], v[6:7], 0, 16\n global_load_ubyte_d16 v21, v[20:21], off\n v_mov_b32_e32 v20, 0",
+        "v_mov_b32_e32 v20, v6\n v_mov_b32_e32 v21, v7\n global_load_ubyte_d16 v21, v[20:21], off offset:16\n"
+        "v_mov_b32_e32 v20, 0",
+    ),
     "an index, not an offset": (
         "v_add_u32_e32 v3, 0x100, v2\n buffer_load_dword v20, v3, s[4:7], s8 idxen",
         "buffer_load_dword v20, v2, s[4:7], s8 idxen offset:256",

@@ -60,6 +60,8 @@ def address_of(
     operand = bound[slot][1] if slot >= 0 else None
     if not isinstance(operand, Reg) or operand.is_scalar or operand.neg or operand.absolute or operand.sext:
         return None
+    if "_d16" in instruction.mnemonic and any(slot.is_def and _meets(given, operand) for slot, given in bound):
+        return None  # half of the address stays in the result
     if row.elements == 2:
         unit = row.size * row.stride
         offsets = [unit * instruction.number("offset0"), unit * instruction.number("offset1")]
@@ -86,6 +88,10 @@ def _slot(instruction: Instruction, row: MemoryRow, bound: Sequence[tuple[Slot, 
         chosen, count = uses[0], 2 if isinstance(bound[printed[-1]][1], Off) else 1
     operand = bound[chosen][1] if chosen >= 0 else None
     return chosen if isinstance(operand, Reg) and operand.count == count else -1
+
+
+def _meets(given: Operand | None, register: Reg) -> bool:
+    return isinstance(given, Reg) and bool(given.units & register.units)
 
 
 def _exact(value: Sum, tops: Mapping[int, int]) -> bool:
