@@ -388,6 +388,7 @@ loop:
 """
 """A wave waits in LDS for what another one stores: the last turn's load is the first that may see it."""
 _SEEN = "    global_load_dword v8, v0, s[2:3]\n"
+SIGNALLED_EARLY = replaced(SIGNALLED.replace(_SEEN, ""), ("loop:\n", "loop:\n" + _SEEN))
 SIGNALLED_AHEAD = replaced(
     SIGNALLED.replace(_SEEN, ""),
     ("loop:\n", _SEEN + "loop:\n"),
@@ -395,6 +396,7 @@ SIGNALLED_AHEAD = replaced(
 )
 WRONG |= {
     "a load that passes a signal in LDS": (SIGNALLED_AHEAD, SIGNALLED),
+    "a load in front of a signal in LDS": (SIGNALLED_EARLY, SIGNALLED),
     "a load that passes a signal in LDS by an atomic": (
         SIGNALLED_AHEAD.replace("ds_read_b32 v20, v9", "ds_add_rtn_u32 v20, v9, v11"),
         SIGNALLED.replace("ds_read_b32 v20, v9", "ds_add_rtn_u32 v20, v9, v11"),
@@ -403,8 +405,10 @@ WRONG |= {
 
 
 def test_lds_that_is_no_signal():
-    """Nothing is written to LDS behind a store."""
-    assert proved(*(text.replace("    ds_write_b32 v0, v6\n", "") for text in (SIGNALLED_AHEAD, SIGNALLED)))
+    """Nothing is written to LDS behind a store, or nothing that is loaded from LDS decides whether to wait."""
+    for candidate in (SIGNALLED_AHEAD, SIGNALLED_EARLY):
+        assert proved(*(text.replace("    ds_write_b32 v0, v6\n", "") for text in (candidate, SIGNALLED)))
+        assert proved(*(text.replace("s_cmp_eq_u32 s9, 0", "s_cmp_eq_u32 s7, 0") for text in (candidate, SIGNALLED)))
 
 
 @pytest.mark.parametrize("name", WRONG)

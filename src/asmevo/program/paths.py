@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from asmevo.program.program import Program
 
 
-def reachable(program: Program, start: Iterable[int]) -> set[int]:
-    """Numbers of the blocks that may run from some blocks on, these included."""
+def reachable(program: Program, start: Iterable[int], *, within: Container[int] | None = None) -> set[int]:
+    """Numbers of the blocks that may run from some blocks on, these included; on ways `within` some blocks alone."""
     seen, work = set[int](), list(start)
     while work:
         number = work.pop()
-        if number not in seen:
+        if number not in seen and (within is None or number in within):
             seen.add(number)
             work += program.blocks[number].successors
     return seen

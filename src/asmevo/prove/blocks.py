@@ -68,6 +68,10 @@ class Prover:
         self._publishes = publishes(k0)
 
     @cached_property
+    def _signals(self) -> bool:
+        return signals(self.k0)
+
+    @cached_property
     def _bounds(self) -> tuple[Bounds, ...]:
         """What is known of registers in the lanes that K0 switches on."""
         return entry_bounds(self.k0)
@@ -99,8 +103,7 @@ class Prover:
             proofs.append(proof)
         if all(proof.proved for proof in proofs):
             return tuple(proofs)
-        signalling = signals(k0) or signals(candidate)
-        sides = Sides(k0, candidate, self._live, live, facts, self._steering, self._carried, publishing, signalling)
+        sides = Sides(k0, candidate, self._live, live, facts, self._steering, self._carried, publishing, self._signals)
         ahead = loads_ahead(sides, [proof.block for proof in proofs if not proof.proved])
         return tuple(_equal(p.block, ahead[p.block]) if p.block in ahead else p for p in proofs)
 
@@ -124,9 +127,10 @@ class Prover:
             if adds_up:
                 known = self._bounds[block.number]
                 numbers.tops |= {numbers.of("register", unit): top for unit, top in known.items()}
-            old = run(before, State(numbers, publishes=publishing, carried=self._carried, adds_up=adds_up))
+            old = State(numbers, publishes=publishing, carried=self._carried, adds_up=adds_up, signals=self._signals)
+            run(before, old)
             state = begin_state(numbers, facts, begin, dead, publishing, adds_up=adds_up)
-            state.carried = self._carried
+            state.carried, state.signals = self._carried, self._signals
             new = run(after, state)
         except UnsupportedError as error:
             everything = frozenset(line.id for line in before)

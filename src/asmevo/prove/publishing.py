@@ -1,4 +1,4 @@
-"""Whether a barrier, or a value in LDS, can stand between a store to global memory and another wave's load of it."""
+"""Whether a barrier, or a wait for a value in LDS, can stand between a store to global memory and another wave's load."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from asmevo.isa import MemoryRow, Space, effects
 from asmevo.program import Line, Program, control_kind
+from asmevo.program.memory import Memory, access
 from asmevo.program.paths import reachable
+from asmevo.prove.taint import dependents
 from asmevo.prove.values import SCOPES, to_lds
 
 
@@ -23,8 +25,29 @@ def publishes(program: Program) -> bool:
 
 
 def signals(program: Program) -> bool:
-    """The same with a write of LDS in place of the barrier: another wave may load behind what it reads there."""
-    return _leads(program, _writes_lds)
+    """The same with a write of LDS in place of the barrier, for which a wave may wait: in a loop without a barrier that
+    goes on or ends by what it loads from LDS itself."""
+    return _leads(program, _writes_lds) and _waits_in_lds(program)
+
+
+def _waits_in_lds(program: Program) -> bool:
+    blocks = program.blocks
+    free = {b.number for b in blocks if not any(map(_is_barrier, program.lines[b.first : b.last]))}
+    onward = {n: reachable(program, blocks[n].successors, within=free) for n in free}
+    loops = {frozenset(n for n in onward[b] if b in onward[n]) for b in onward if b in onward[b]}
+    for loop in loops:
+        positions = [i for n in loop for i in range(blocks[n].first, blocks[n].last)]
+        loads = {i for i in positions if _loads_lds(program.lines[i])}
+        if loads and any(
+            control_kind(program.lines[i].instruction) == "cbranch" for i in dependents(program, loads) & set(positions)
+        ):
+            return True
+    return False
+
+
+def _loads_lds(line: Line) -> bool:
+    known = access(line.instruction)
+    return known is not None and bool(known.reads & Memory.LDS)
 
 
 def _leads(program: Program, ends: Callable[[Line], bool]) -> bool:
