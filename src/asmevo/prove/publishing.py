@@ -1,4 +1,4 @@
-"""Whether a barrier, or a wait for a value in LDS, can stand between a store to global memory and another wave's load."""
+"""Whether a barrier, or a wait in LDS, can stand between a store to global memory and another wave's load of it."""
 
 from __future__ import annotations
 
