@@ -266,6 +266,14 @@ def test_a_bound_that_grows_in_a_loop_is_given_up() -> None:
     assert at_loop[unit] == 31
 
 
+@pytest.mark.parametrize("count", [60, 66])
+def test_sums_of_many_terms_are_given_up(count: int) -> None:
+    """Each of them would hold all terms of the one before."""
+    begin = "v_mov_b32_e32 v20, v0"
+    steps = [f"v_add_u32_e32 v20, v{n}, v20" for n in range(30, 30 + count)]
+    assert proved("\n".join(steps), "\n".join(reversed(steps)), begin) is (count < 64)
+
+
 WORD = st.one_of(st.integers(0, LARGEST), st.integers(0, 64))
 TEXTS = (
     "v_add_u32_e32 v3, v1, v2", "v_sub_u32_e32 v3, v1, v2", "v_subrev_u32_e32 v3, v1, v2", "v_add3_u32 v3, v1, v2, 7",

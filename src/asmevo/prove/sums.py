@@ -20,6 +20,8 @@ Number: TypeAlias = int
 
 _WORDS, _PAIRS = frozenset({"u32", "i32", "b32"}), frozenset({"u64", "i64", "b64"})
 _EXACT = Interpreter()
+_MOST = 64
+"""Terms of a sum that is followed: each instruction of a long chain of additions would copy all that came before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ def summed(
     made: Any = row.meaning(_Algebra(number_of), *uses)
     first = made[0] if isinstance(made, tuple) else made  # pyright: ignore[reportUnknownVariableType] - of a meaning
     width = 32 if target.type in _WORDS else 64
-    return first if isinstance(first, Sum) and first.width == width else None
+    return first if isinstance(first, Sum) and first.width == width and len(first.terms) <= _MOST else None
 
 
 def _operand(slot: Slot, operand: Operand | None, sum_of: Callable[[Reg], Sum]) -> _Value:
