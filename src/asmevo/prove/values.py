@@ -219,6 +219,7 @@ def step(state: State, instruction: Instruction) -> Number | None:
         raise UnsupportedError(f"`{instruction}` writes a register that need not keep it; its block is not proved.")
     bound = list(bind(instruction, row))
     if _is_copy(state, instruction, known, bound):
+        _note_lanes(state, known)
         return None
     value = state.numbers.of(*_key(state, instruction, known, bound))
     made = _made(state, instruction, known, bound, value)
@@ -230,9 +231,13 @@ def step(state: State, instruction: Instruction) -> Number | None:
     for index, unit in enumerate(_written(known, bound)):
         number = made[index] if index < len(made) else state.numbers.of("result", value, index)
         _write(state, known, unit, number)
+    _note_lanes(state, known)
+    return value
+
+
+def _note_lanes(state: State, known: Effects) -> None:
     if known.writes & EXEC:
         state.execs.add(exec_number(state))
-    return value
 
 
 def _made(
