@@ -22,9 +22,8 @@ def compiled(function: F) -> F:
     """Compile with numba; the machine code is cached on disk beside the source or in the user's cache.
 
     All of a replay becomes one function: left to itself LLVM calls the larger ones, which takes a third of the time.
-    References to arrays are not counted, which takes a sixth: no compiled function makes an array or keeps one.
     """
-    return cast(F, cast(Any, numba).njit(cache=True, forceinline=True, _nrt=False)(function))
+    return cast(F, numba.njit(cache=True, forceinline=True)(function))
 
 
 c_array: Final = cast(Callable[[Any, int], Any], cast(Any, numba).carray)
