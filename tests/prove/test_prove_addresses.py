@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from asmevo.isa import effects, parse_instruction, rows
 from asmevo.isa.evaluate import evaluate
 from asmevo.prove import Prover
-from asmevo.prove.bounds import LARGEST, bound_of, entry_bounds
-from asmevo.prove.values import Numbers, State, step
+from asmevo.prove.bounds import entry_bounds
+from asmevo.prove.numbers import Numbers
+from asmevo.prove.ranges import LARGEST, bound_of
+from asmevo.prove.values import State, step
 from programs import program_from_text
 
 SMALL = "v_and_b32_e32 v1, 0xffc, v0\n v_mul_u32_u24_e32 v2, 0x84, v1"

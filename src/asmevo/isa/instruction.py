@@ -44,6 +44,11 @@ class Instruction:
         m = _SUFFIX.search(self.mnemonic)
         return m[1] if m else ""
 
+    @property
+    def is_sdwa_or_dpp(self) -> bool:
+        """Whether it takes parts of registers (SDWA) or what other lanes hold (DPP), which no row's meaning says."""
+        return self.encoding in ("sdwa", "dpp", "e64_dpp")
+
     def number(self, modifier: str, default: int = 0) -> int:
         """An integer modifier such as `offset:0x10`."""
         value = self.modifiers.get(modifier)

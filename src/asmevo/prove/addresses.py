@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from asmevo.isa import Instruction, MemoryRow, Off, Operand, Reg, Slot, Space
-from asmevo.prove.bounds import LARGEST
+from asmevo.prove.ranges import LARGEST
 from asmevo.prove.sums import Sum
 
 Place: TypeAlias = tuple[object, ...]

@@ -25,8 +25,10 @@ from asmevo.program import Block, Line, Program
 from asmevo.program.liveness import Liveness
 from asmevo.prove.entry import ALWAYS, Facts, begin_state
 from asmevo.prove.loads import memories, same_loads
+from asmevo.prove.numbers import Numbers
 from asmevo.prove.steering import Carried
-from asmevo.prove.values import SCOPES, Load, Number, Numbers, State, exec_number, run, to_lds
+from asmevo.prove.sums import Number
+from asmevo.prove.values import SCOPES, Load, State, exec_number, run, to_lds
 from asmevo.verdict import UnsupportedError
 
 

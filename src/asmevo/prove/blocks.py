@@ -12,9 +12,10 @@ from asmevo.prove.ahead import Sides, loads_ahead
 from asmevo.prove.bounds import Bounds, entry_bounds
 from asmevo.prove.entry import ALWAYS, Facts, begin_state, entry_facts
 from asmevo.prove.loads import memories, same_loads
+from asmevo.prove.numbers import Numbers
 from asmevo.prove.publishing import publishes, signals
 from asmevo.prove.steering import steering_registers
-from asmevo.prove.values import Numbers, State, run
+from asmevo.prove.values import State, run
 from asmevo.verdict import UnsupportedError
 
 

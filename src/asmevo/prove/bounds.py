@@ -1,124 +1,20 @@
-"""Upper bounds of registers, read off the meanings of instructions: they show that a sum does not wrap around."""
+"""Upper bounds of registers where blocks begin, in the lanes that a program switches on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from asmevo.isa import ControlRow, Imm, Instruction, LaneRow, PackedRow, Reg, RegSet, ScalarRow, bind, effects, units
+from asmevo.isa import ControlRow, Instruction, LaneRow, Reg, RegSet, bind, effects, units
 from asmevo.isa.registers import EXEC, VGPR_BASE
 from asmevo.program import Line, Program
+from asmevo.prove.ranges import LARGEST, bound_of
 
-LARGEST = (1 << 32) - 1
 Bounds: TypeAlias = dict[int, int]
 """Unit to the largest value it can hold, as an unsigned number; units without one can hold anything."""
-_WORDS = frozenset({"u32", "i32", "b32", "imm"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """0 to `top` in `width` bits; a constant where `exact`."""
-
-    width: int
-    top: int
-    exact: bool = False
-
-
-def _capped(width: int, top: int) -> _Range:
-    """All values where `top` does not fit: the operation may wrap around."""
-    return _Range(width, top) if top < 1 << width else _Range(width, (1 << width) - 1)
-
-
-class _Other:
-    """Whatever has no range. It is not None, which is an operand that is left out to the meaning of some rows."""
-
-
-_OTHER = _Other()
-_Value: TypeAlias = _Range | _Other
-
-
-class _Algebra:
-    """Computes ranges."""
-
-    def const(self, value: int, bits: int = 32) -> _Value:
-        return _Range(bits, value % (1 << bits), exact=True)
-
-    def add(self, a: _Value, b: _Value) -> _Value:
-        return _both(a, b, lambda x, y: _capped(x.width, x.top + y.top))
-
-    def mul(self, a: _Value, b: _Value) -> _Value:
-        return _both(a, b, lambda x, y: _capped(x.width, x.top * y.top))
-
-    def or_(self, a: _Value, b: _Value) -> _Value:
-        return _both(a, b, lambda x, y: _Range(x.width, (1 << (x.top | y.top).bit_length()) - 1))
-
-    xor = or_
-
-    def umax(self, a: _Value, b: _Value) -> _Value:
-        return _both(a, b, lambda x, y: _Range(x.width, max(x.top, y.top)))
-
-    def select(self, condition: object, a: _Value, b: _Value) -> _Value:
-        return self.umax(a, b)
-
-    def and_(self, a: _Value, b: _Value) -> _Value:
-        known = [x for x in (a, b) if isinstance(x, _Range)]
-        return _Range(known[0].width, min(x.top for x in known)) if known else _OTHER
-
-    umin = and_
-
-    def shl(self, a: _Value, amount: _Value) -> _Value:
-        if not isinstance(a, _Range) or not isinstance(amount, _Range) or not amount.exact:
-            return _OTHER
-        return _capped(a.width, a.top << amount.top % a.width)
-
-    def lshr(self, a: _Value, amount: _Value) -> _Value:
-        if not isinstance(a, _Range):
-            return _OTHER
-        exact = isinstance(amount, _Range) and amount.exact
-        return _Range(a.width, a.top >> amount.top % a.width if isinstance(amount, _Range) and exact else a.top)
-
-    def zext(self, a: _Value, bits: int) -> _Value:
-        return _Range(bits, a.top, a.exact) if isinstance(a, _Range) else _OTHER
-
-    def trunc(self, a: _Value, bits: int) -> _Value:
-        return _capped(bits, a.top) if isinstance(a, _Range) else _OTHER
-
-    def __getattr__(self, name: str) -> Callable[..., _Value]:
-        return lambda *operands, **more: _OTHER
-
-
-def _both(a: _Value, b: _Value, operation: Callable[[_Range, _Range], _Range]) -> _Value:
-    return operation(a, b) if isinstance(a, _Range) and isinstance(b, _Range) else _OTHER
-
-
-def bound_of(instruction: Instruction, top_of: Callable[[int], int]) -> int:
-    """The largest value of the first result, where that is one register; `top_of` gives that of a register."""
-    row = effects(instruction).row
-    if not isinstance(row, (LaneRow, ScalarRow)) or isinstance(row, PackedRow) or "cross_lane" in row.tags:
-        return LARGEST
-    if instruction.modifiers or instruction.encoding in ("sdwa", "dpp", "e64_dpp"):
-        return LARGEST
-    bound = list(bind(instruction, row))
-    target = next((slot for slot, _ in bound if slot.is_def), None)
-    if target is None or target.hidden or target.type not in _WORDS:
-        return LARGEST
-    uses: list[_Value] = []
-    for slot, operand in bound:
-        if not slot.is_use:
-            continue
-        known: _Value = _OTHER
-        if slot.type in _WORDS and isinstance(operand, Reg) and operand.count == 1:
-            plain = not (operand.neg or operand.absolute or operand.sext)
-            known = _Range(32, top_of(operand.first)) if plain else _OTHER
-        elif slot.type in _WORDS and isinstance(operand, Imm) and not (operand.is_float or operand.neg):
-            known = _OTHER if operand.absolute else _Range(32, operand.bits, exact=True)
-        uses.append(known)
-    made: Any = row.meaning(_Algebra(), *uses)
-    first = made[0] if isinstance(made, tuple) else made  # pyright: ignore[reportUnknownVariableType] - of a meaning
-    return first.top if isinstance(first, _Range) and first.width == 32 else LARGEST
 
 
 class _Lanes(IntEnum):
@@ -250,7 +146,7 @@ def _masks(instruction: Instruction, lanes: _Lanes, within: RegSet) -> RegSet:
     sources = [_mask(operand) for operand in operands[1:]]
     target = _mask(operands[0]) if operands else 0
     inside = [bool(source) and source & ~own == 0 for source in sources]
-    if instruction.base in ("s_and_b64",):
+    if instruction.base == "s_and_b64":
         return target if any(inside) else 0
     if instruction.base == "s_andn2_b64":
         return target if inside[0] else 0

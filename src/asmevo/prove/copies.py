@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from asmevo.isa import Imm, Instruction, LaneRow, PackedRow, Reg, ScalarRow, bind, row_of
+from asmevo.isa import Imm, Instruction, LaneRow, Operand, PackedRow, Reg, ScalarRow, Slot, bind, row_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,11 @@ def _fills(kind: str, register: Reg) -> bool:
 def copied_use(instruction: Instruction) -> int | None:
     """Index in `bind()` of the operand that the instruction copies to its only result; None if it is no copy."""
     row = row_of(instruction)
-    if not isinstance(row, (LaneRow, ScalarRow)) or isinstance(row, PackedRow) or instruction.modifiers:
+    if not isinstance(row, (LaneRow, ScalarRow)) or isinstance(row, PackedRow):
         return None
-    if instruction.encoding in ("sdwa", "dpp", "e64_dpp"):
+    if instruction.modifiers or instruction.is_sdwa_or_dpp:
         return None
     bound = list(bind(instruction, row))
-    defs = [(slot, operand) for slot, operand in bound if slot.is_def]
-    if len(defs) != 1 or defs[0][0].hidden or any(slot.tied >= 0 for slot, _ in bound):
-        return None
     uses: list[object] = []
     for index, (slot, operand) in enumerate(bound):
         if not slot.is_use:
@@ -83,17 +82,7 @@ def copied_use(instruction: Instruction) -> int | None:
             return None
         known = isinstance(operand, Imm) and not operand.is_float and len(bound) > 2
         uses.append(_Constant(operand.bits) if isinstance(operand, Imm) and known else _Use(index))
-    try:
-        result = row.meaning(_Neutral(), *uses)
-    except _Opaque:
-        return None
-    if not isinstance(result, _Use):
-        return None
-    (slot, target), source = defs[0], bound[result.slot]
-    same_width = isinstance(target, Reg) and slot.type == source[0].type and _fills(slot.type, target)
-    operand = source[1]
-    plain = not operand.sext if isinstance(operand, Reg) else isinstance(operand, Imm) and not operand.is_float
-    return result.slot if same_width and plain else None
+    return _handed_on(row, bound, _Neutral(), uses)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -103,9 +92,6 @@ def chosen_use(instruction: Instruction, scc: bool) -> int | None:
     if not isinstance(row, ScalarRow) or instruction.modifiers:
         return None
     bound = list(bind(instruction, row))
-    defs = [(slot, operand) for slot, operand in bound if slot.is_def]
-    if len(defs) != 1 or defs[0][0].hidden or any(slot.tied >= 0 for slot, _ in bound):
-        return None
     uses: list[object] = []
     for index, (slot, operand) in enumerate(bound):
         if slot.hidden == "scc":
@@ -114,13 +100,23 @@ def chosen_use(instruction: Instruction, scc: bool) -> int | None:
             if slot.hidden or not isinstance(operand, (Reg, Imm)):
                 return None
             uses.append(_Use(index))
+    return _handed_on(row, bound, _Choosing(), uses)
+
+
+def _handed_on(
+    row: LaneRow | ScalarRow, bound: Sequence[tuple[Slot, Operand | None]], algebra: Any, uses: Sequence[object]
+) -> int | None:
+    """Which operand is the only result, whole and as it is, by the meaning over an algebra; None where none is."""
+    defs = [(slot, operand) for slot, operand in bound if slot.is_def]
+    if len(defs) != 1 or defs[0][0].hidden or any(slot.tied >= 0 for slot, _ in bound):
+        return None
     try:
-        result = row.meaning(_Choosing(), *uses)
+        result: object = row.meaning(algebra, *uses)
     except _Opaque:
         return None
     if not isinstance(result, _Use):
         return None
-    (slot, target), (kind, operand) = defs[0], (bound[result.slot][0].type, bound[result.slot][1])
-    same_width = isinstance(target, Reg) and slot.type == kind and _fills(slot.type, target)
-    plain = isinstance(operand, Reg) or (isinstance(operand, Imm) and not operand.is_float)
+    (slot, target), (source, operand) = defs[0], bound[result.slot]
+    same_width = isinstance(target, Reg) and slot.type == source.type and _fills(slot.type, target)
+    plain = not operand.sext if isinstance(operand, Reg) else isinstance(operand, Imm) and not operand.is_float
     return result.slot if same_width and plain else None

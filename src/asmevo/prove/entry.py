@@ -7,7 +7,9 @@ from typing import TypeAlias
 from asmevo.isa import Instruction, MemoryRow, RegSet, ScalarRow, effects, span, units
 from asmevo.isa.registers import EXEC, MODE
 from asmevo.program import Line, Program
-from asmevo.prove.values import Number, Numbers, State, step
+from asmevo.prove.numbers import Numbers
+from asmevo.prove.sums import Number
+from asmevo.prove.values import State, step
 
 ALWAYS: RegSet = EXEC | span(MODE, 1)
 """Read by vector instructions whatever they name."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from asmevo.prove.values import Load, Number, State
+from asmevo.prove.sums import Number
+from asmevo.prove.values import Load, State
 
 
 def same_loads(old: Sequence[Load], new: Sequence[Load]) -> bool:

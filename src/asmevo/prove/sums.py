@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard
 
-from asmevo.isa import Imm, Instruction, LaneRow, Operand, PackedRow, Reg, Row, ScalarRow, Slot
+from asmevo.isa import Imm, Instruction, Operand, Reg, Row, Slot
 from asmevo.isa.evaluate import Interpreter
 from asmevo.isa.exact import Bits
+from asmevo.prove.meanings import OTHER, Other, first_result
 
 Number: TypeAlias = int
+"""Of an expression: equal expressions have equal numbers."""
 
 _WORDS, _PAIRS = frozenset({"u32", "i32", "b32"}), frozenset({"u64", "i64", "b64"})
 _EXACT = Interpreter()
@@ -41,12 +43,7 @@ class _Low:
     sum: Sum
 
 
-class _Other:
-    """Whatever is no sum. It is not None, which is an operand that is left out to the meaning of some rows."""
-
-
-_OTHER = _Other()
-_Value: TypeAlias = Sum | _Low | _Other
+_Value: TypeAlias = Sum | _Low | Other
 
 
 _TERMS = frozenset({"and_", "or_", "xor", "mul", "umin", "umax", "smin", "smax", "lshr", "ashr"})
@@ -71,15 +68,15 @@ class _Algebra:
 
     def mul(self, a: _Value, b: _Value) -> _Value:
         product = _combined(a, b, _product)
-        return self._term("mul", a, b) if isinstance(product, _Other) else product
+        return self._term("mul", a, b) if isinstance(product, Other) else product
 
     def shl(self, a: _Value, amount: _Value) -> _Value:
         if not isinstance(amount, Sum) or amount.terms:
-            return _OTHER
+            return OTHER
         if isinstance(a, _Low):
             return _Low(total(32, [(a.sum, 1 << amount.constant % 64)]))
         if not isinstance(a, Sum):
-            return _OTHER
+            return OTHER
         return total(a.width, [(a, 1 << amount.constant % a.width)])
 
     def zext(self, a: _Value, bits: int) -> _Value:
@@ -94,24 +91,24 @@ class _Algebra:
     def _folded(self, name: str, *operands: Any, **more: Any) -> _Value:
         constant = all(isinstance(x, (int, str)) or (isinstance(x, Sum) and not x.terms) for x in operands)
         if not operands or not constant:
-            return _OTHER
+            return OTHER
         exact = [Bits(x.constant, x.width) if isinstance(x, Sum) else x for x in operands]
         value = getattr(_EXACT, name)(*exact, **more)
-        return Sum(value.width, value.value) if isinstance(value, Bits) else _OTHER
+        return Sum(value.width, value.value) if isinstance(value, Bits) else OTHER
 
     def _term(self, name: str, *operands: Any) -> _Value:
         if name not in _TERMS or not all(isinstance(x, Sum) for x in operands):
-            return _OTHER
+            return OTHER
         width = operands[0].width
         if width not in (32, 64) or any(x.width != width for x in operands):
-            return _OTHER
+            return OTHER
         ordered = sorted(operands, key=repr) if name in _COMMUTATIVE else operands
         return Sum(width, 0, ((self._number_of("term", name, *ordered), 1),))
 
     def __getattr__(self, name: str) -> Callable[..., _Value]:
         def other(*operands: Any, **more: Any) -> _Value:
             folded = self._folded(name, *operands, **more)
-            return self._term(name, *operands) if isinstance(folded, _Other) and not more else folded
+            return self._term(name, *operands) if isinstance(folded, Other) and not more else folded
 
         return other
 
@@ -123,10 +120,10 @@ def _is_word(a: _Value) -> TypeGuard[Sum]:
 def _combined(a: _Value, b: _Value, operation: Callable[[Sum, Sum], Sum | None]) -> _Value:
     """An operation whose low bits depend on the low bits of its operands alone."""
     if isinstance(a, Sum) and isinstance(b, Sum):
-        return operation(a, b) or _OTHER
+        return operation(a, b) or OTHER
     x, y = _low(a), _low(b)
     made = None if x is None or y is None else operation(x, y)
-    return _OTHER if made is None else _Low(made)
+    return OTHER if made is None else _Low(made)
 
 
 def _low(a: _Value) -> Sum | None:
@@ -165,27 +162,27 @@ def summed(
 
     `sum_of` gives that of a register operand of one or two units, `number_of` the number of an expression.
     """
-    if not isinstance(row, (LaneRow, ScalarRow)) or isinstance(row, PackedRow) or "cross_lane" in row.tags:
+
+    def value_of(slot: Slot, operand: Operand | None) -> _Value:
+        return _operand(slot, operand, sum_of)
+
+    made = first_result(instruction, row, bound, _WORDS | _PAIRS, _Algebra(number_of), value_of)
+    if made is None:
         return None
-    if instruction.modifiers or instruction.encoding in ("sdwa", "dpp", "e64_dpp"):
-        return None
-    target = next((slot for slot, _ in bound if slot.is_def), None)
-    if target is None or target.hidden or target.type not in _WORDS | _PAIRS:
-        return None
-    uses = [_OTHER if slot.hidden else _operand(slot, operand, sum_of) for slot, operand in bound if slot.is_use]
-    made: Any = row.meaning(_Algebra(number_of), *uses)
-    first = made[0] if isinstance(made, tuple) else made  # pyright: ignore[reportUnknownVariableType] - of a meaning
-    width = 32 if target.type in _WORDS else 64
+    kind, first = made
+    width = 32 if kind in _WORDS else 64
     return first if isinstance(first, Sum) and first.width == width and len(first.terms) <= _MOST else None
 
 
 def _operand(slot: Slot, operand: Operand | None, sum_of: Callable[[Reg], Sum]) -> _Value:
+    if slot.hidden:
+        return OTHER
     width = 32 if slot.type in _WORDS else 64 if slot.type in _PAIRS else 0
     if isinstance(operand, Reg):
         plain = not (operand.neg or operand.absolute or operand.sext)
-        return sum_of(operand) if plain and width == 32 * operand.count else _OTHER
+        return sum_of(operand) if plain and width == 32 * operand.count else OTHER
     if not isinstance(operand, Imm) or operand.is_float or operand.neg or operand.absolute:
-        return _OTHER
+        return OTHER
     if width == 64:
-        return Sum(64, operand.signed % (1 << 64)) if operand.is_inline_integer else _OTHER
-    return Sum(32, operand.bits) if width == 32 or slot.type == "imm" else _OTHER
+        return Sum(64, operand.signed % (1 << 64)) if operand.is_inline_integer else OTHER
+    return Sum(32, operand.bits) if width == 32 or slot.type == "imm" else OTHER

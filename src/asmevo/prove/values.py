@@ -2,16 +2,16 @@
 
 Two runs that leave the same numbers compute the same for every input. An opcode is an uninterpreted function of its
 operands, modifiers, MODE and, where it depends on them, EXEC and memory, so nothing is assumed of its meaning but that
-it is a function. The one thing looked up in a meaning is whether it hands a source on unchanged (a copy).
+it is a function. What is looked up in a meaning is whether it hands a source on unchanged (a copy, or a selection that
+is decided) and, with `State.adds_up`, whether it is a sum, and how large it can be.
 
 Results of memory operations count as there at once: that the waits for them suffice is for the static stage to show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from asmevo.isa import (
     ControlRow,
@@ -34,14 +34,13 @@ from asmevo.isa.registers import EXEC, EXEC_LO, MODE, SCC, VGPR_BASE
 from asmevo.isa.row import HIDDEN
 from asmevo.program import Line
 from asmevo.prove.addresses import OFFSETS, Address, address_of, is_plain_lds_load
-from asmevo.prove.bounds import LARGEST, bound_of
 from asmevo.prove.commuting import commutes
 from asmevo.prove.copies import chosen_use, copied_use
+from asmevo.prove.numbers import Numbers
+from asmevo.prove.ranges import LARGEST, bound_of
 from asmevo.prove.steering import MASKS, NOTHING, Carried, judges_data, steering_units
-from asmevo.prove.sums import Sum, summed
+from asmevo.prove.sums import Number, Sum, summed
 from asmevo.verdict import UnsupportedError
-
-Number: TypeAlias = int
 
 _TIMING_ONLY = frozenset({"waitcnt", "nop", "setprio", "sleep"})
 """Control kinds that change when things happen and no value."""
@@ -54,64 +53,6 @@ SCOPES = frozenset({"sc0", "sc1", "glc"})
 model gfx942)."""
 _MEMORY, _LDS = "memory", "lds"
 """The two memories that are told apart. Scratch counts with global memory."""
-
-
-class Numbers:
-    """One number for each expression; equal expressions have equal numbers. Shared by the runs that are compared."""
-
-    def __init__(self) -> None:
-        self._of: dict[tuple[object, ...], Number] = {}
-        self._nodes: list[tuple[object, ...]] = []
-        self.tops: dict[Number, int] = {}
-        """Upper bounds of values of 32 bits, as unsigned numbers, where they are known."""
-
-    def of(self, *node: object) -> Number:
-        """The number of an expression."""
-        number = self._of.get(node)
-        if number is None:
-            number = self._of[node] = len(self._nodes)
-            self._nodes.append(node)
-        return number
-
-    def merged(self, exec_: Number, value: Number, old: Number) -> Number:
-        """A register after a write under EXEC `exec_`: a second write under the same EXEC hides the first."""
-        node = self._nodes[old]
-        while node[0] == "merge" and node[1] == exec_:
-            old = int(str(node[3]))
-            node = self._nodes[old]
-        return value if value == old else self.of("merge", exec_, value, old)
-
-    def active(self, exec_: Number, value: Number) -> Number:
-        """What lanes that are active under `exec_` see of a register."""
-        node = self._nodes[value]
-        while node[0] == "merge" and node[1] == exec_:
-            value = int(str(node[2]))
-            node = self._nodes[value]
-        return value
-
-    def of_sum(self, value: Sum) -> tuple[Number, ...]:
-        """The numbers of the registers that hold a sum, low half first."""
-        if not value.terms:
-            return tuple(self.of("constant", value.constant >> at & 0xFFFFFFFF) for at in range(0, value.width, 32))
-        if value.width == 32:
-            (number, factor), *more = value.terms
-            alone = not value.constant and not more and factor == 1
-            return (number if alone else self.of("sum", value),)
-        return tuple(self.of("half", value, half) for half in (0, 1))
-
-    def sum_of(self, numbers: Sequence[Number]) -> Sum:
-        """What one or two registers with these numbers hold, as a sum; whatever it is, it is one of one term."""
-        nodes = [self._nodes[n] for n in numbers]
-        if all(node[0] == "constant" for node in nodes):
-            return Sum(32 * len(nodes), sum(int(str(node[1])) << 32 * i for i, node in enumerate(nodes)))
-        if len(nodes) == 1:
-            value = nodes[0][1] if nodes[0][0] == "sum" else None
-            return value if isinstance(value, Sum) else Sum(32, 0, ((numbers[0], 1),))
-        low, high = nodes
-        if low[0] == high[0] == "half" and low[1] == high[1] and (low[2], high[2]) == (0, 1):
-            assert isinstance(low[1], Sum)
-            return low[1]
-        return Sum(64, 0, ((self.of("pair", *numbers), 1),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +263,7 @@ def _key(
     state: State, instruction: Instruction, known: Effects, bound: list[tuple[Slot, Operand | None]]
 ) -> tuple[object, ...]:
     """What the results of an instruction are a function of."""
-    moved = instruction.encoding if instruction.encoding in ("sdwa", "dpp", "e64_dpp") else ""
+    moved = instruction.encoding if instruction.is_sdwa_or_dpp else ""
     address = _address(state, instruction, known, bound)
     modifiers = instruction.modifiers.items()
     if address is not None:

@@ -91,7 +91,7 @@ def _copied(instruction: Instruction) -> dict[int, int]:
 def copy_of(instruction: Instruction) -> tuple[Reg, Reg] | None:
     """(target, source) of an instruction that only copies a register: moves, and sums and alike with 0."""
     operands = instruction.operands
-    if instruction.modifiers or instruction.encoding in ("sdwa", "dpp", "e64_dpp"):
+    if instruction.modifiers or instruction.is_sdwa_or_dpp:
         return None
     sources: list[object] = []
     if instruction.base in ("v_mov_b32", "s_mov_b32", "s_mov_b64"):

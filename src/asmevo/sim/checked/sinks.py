@@ -38,7 +38,7 @@ def needed(instruction: Instruction) -> RegSet:
     row = effects(instruction).row
     if isinstance(row, (MemoryRow, ControlRow, ScalarRow)):
         return facts(instruction).reads & ~_ALWAYS
-    packs = isinstance(row, PackedRow) or instruction.encoding in ("sdwa", "dpp", "e64_dpp")
+    packs = isinstance(row, PackedRow) or instruction.is_sdwa_or_dpp
     if isinstance(row, (LaneRow, MatrixRow)) and not packs and not instruction.base.startswith(_CARRIES):
         printed = 0
         for slot, operand in bind(instruction, row):
