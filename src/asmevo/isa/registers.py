@@ -47,6 +47,10 @@ def span(first: Unit, count: int) -> RegSet:
     return ((1 << count) - 1) << first
 
 
+IMPLIED: RegSet = span(EXEC_LO, 2) | span(MODE, 1)
+"""Read by vector instructions whatever they name: EXEC and MODE."""
+
+
 def units(registers: RegSet) -> Iterator[Unit]:
     """The units of a set in ascending order."""
     while registers:

@@ -20,10 +20,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from asmevo.isa import ControlRow, Imm, Instruction, MemoryRow, Reg, RegSet, Space, bind, effects, span, units
-from asmevo.isa.registers import SCC, VGPR_BASE
+from asmevo.isa.registers import IMPLIED, SCC, VGPR_BASE
 from asmevo.program import Block, Line, Program
 from asmevo.program.liveness import Liveness
-from asmevo.prove.entry import ALWAYS, Facts, begin_state
+from asmevo.prove.entry import Facts, begin_state
 from asmevo.prove.loads import memories, same_loads
 from asmevo.prove.numbers import Numbers
 from asmevo.prove.steering import Carried
@@ -66,7 +66,7 @@ class Sides:
 
     def candidate_begin(self, block: Block, numbers: Numbers, decided: Mapping[Number, bool]) -> State:
         """The candidate's, without what loads ahead give."""
-        live = self.k0_live.live_in(block.first) | ALWAYS
+        live = self.k0_live.live_in(block.first) | IMPLIED
         dead = ~self.live.live_in(self.candidate.blocks[block.number].first)
         state = begin_state(numbers, self.facts[block.number], live, dead, self.publishing)
         state.carried, state.decided, state.signals = self.carried, dict(decided), self.signalling
@@ -74,7 +74,7 @@ class Sides:
 
     def same_end(self, block: Block, old: State, new: State) -> bool:
         """Whether both leave the same behind the block, and go on in the same way."""
-        end = self.k0_live.live_out(block.last - 1) | ALWAYS | self.steering[block.number]
+        end = self.k0_live.live_out(block.last - 1) | IMPLIED | self.steering[block.number]
         same = all(old.register(unit) == new.register(unit) for unit in units(end))
         return same and memories(old) == memories(new) and old.condition == new.condition
 
@@ -119,7 +119,7 @@ def _loop(sides: Sides, block: Block) -> dict[int, frozenset[int]]:
     if any(b.successors != (number,) for b in sources):
         return {}
     carried = sides.live.live_in(sides.candidate.blocks[number].first) & ~sides.k0_live.live_in(block.first)
-    bound = _bound(sides, block, sources[0], carried >> VGPR_BASE << VGPR_BASE & ~ALWAYS)
+    bound = _bound(sides, block, sources[0], carried >> VGPR_BASE << VGPR_BASE & ~IMPLIED)
     if not bound:
         return {}
     found = {number: _turns(sides, block, bound)}

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from asmevo.isa import RegSet, units
+from asmevo.isa.registers import IMPLIED
 from asmevo.program import Block, Line, Program
 from asmevo.program.liveness import liveness
 from asmevo.prove.ahead import Sides, loads_ahead
 from asmevo.prove.bounds import Bounds, entry_bounds
-from asmevo.prove.entry import ALWAYS, Facts, begin_state, entry_facts
+from asmevo.prove.entry import Facts, begin_state, entry_facts
 from asmevo.prove.loads import memories, same_loads
 from asmevo.prove.numbers import Numbers
 from asmevo.prove.publishing import publishes, signals
@@ -121,8 +122,8 @@ class Prover:
     ) -> BlockProof:
         """With `adds_up` sums and places count, however they are made, at some cost."""
         numbers = Numbers()
-        begin = self._live.live_in(block.first) | ALWAYS
-        end = self._live.live_out(block.last - 1) | ALWAYS
+        begin = self._live.live_in(block.first) | IMPLIED
+        end = self._live.live_out(block.last - 1) | IMPLIED
         steering = self._steering[block.number]
         try:
             if adds_up:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from asmevo.isa import Instruction, MemoryRow, RegSet, ScalarRow, effects, span, units
-from asmevo.isa.registers import EXEC, MODE
+from asmevo.isa import Instruction, MemoryRow, RegSet, ScalarRow, effects, units
 from asmevo.program import Line, Program
 from asmevo.prove.numbers import Numbers
 from asmevo.prove.sums import Number
 from asmevo.prove.values import State, step
-
-ALWAYS: RegSet = EXEC | span(MODE, 1)
-"""Read by vector instructions whatever they name."""
 
 Facts: TypeAlias = dict[int, Instruction]
 """Unit to the scalar instruction whose result it holds, all of whose operands still hold what they held then."""

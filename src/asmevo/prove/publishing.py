@@ -75,7 +75,7 @@ def _writes_lds(line: Line) -> bool:
 
 
 def _renews(line: Line) -> bool:
-    """Stores, atomics, loads with a scope, cache control, the wave sync unit."""
+    """What may make stores visible: stores, atomics, loads with a scope, cache control, global wave sync (GWS)."""
     row = effects(line.instruction).row
     if not isinstance(row, MemoryRow):
         return not {"cache", "gws"}.isdisjoint(row.tags)

@@ -67,9 +67,12 @@ class Offsets:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
+    """What a block becomes."""
+
     texts: Mapping[int, str]
     """New texts by place."""
     gone: tuple[int, ...]
+    """Places of sums that go."""
 
 
 def _what(changes: _Changes) -> str:
@@ -154,18 +157,7 @@ def _addressed(instruction: Instruction) -> RegSet:
 def _data(instruction: Instruction) -> RegSet:
     """Registers among the operands other than the address."""
     place = _place(instruction)
-    return sum(
-        {
-            1 << unit
-            for n, x in enumerate(instruction.operands)
-            if n != place and isinstance(x, Reg)
-            for unit in _span(x)
-        }
-    )
-
-
-def _span(operand: Reg) -> range:
-    return range(operand.first, operand.first + operand.count)
+    return _union(x.units for n, x in enumerate(instruction.operands) if n != place and isinstance(x, Reg))
 
 
 def _union(sets: Iterable[RegSet]) -> RegSet:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from asmevo.isa import Imm, Instruction, MemoryRow, Reg, RegSet, Space, bind, effects, parse_instruction, span, units
-from asmevo.isa.registers import EXEC, MODE, SCC, SGPR_COUNT, VGPR_BASE
+from asmevo.isa.registers import IMPLIED, SCC, SGPR_COUNT, VGPR_BASE
 from asmevo.program import Line
 from asmevo.strategies.tuples import Source, sources_of
 from asmevo.strategies.values import is_pure
 from asmevo.strategies.webs import renamed
 
-_SCOPES = frozenset({"sc0", "sc1", "lds", "tfe"})
-_ALWAYS: RegSet = EXEC | span(MODE, 1)
+_REFUSED = frozenset({"sc0", "sc1", "lds", "tfe"})
+"""Modifiers of loads that stay: with a scope, to LDS, and those that write a status, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _parts(instruction: Instruction) -> tuple[Reg, RegSet] | None:
     row = known.row
     if not isinstance(row, MemoryRow) or row.kind != "load" or row.space is not Space.BUFFER:
         return None
-    if _SCOPES & instruction.modifiers.keys() or "lds_dma" in row.tags or known.writes & span(0, VGPR_BASE):
+    if _REFUSED & instruction.modifiers.keys() or "lds_dma" in row.tags or known.writes & span(0, VGPR_BASE):
         return None
     uses = [operand for slot, operand in bind(instruction, row) if slot.is_use and not slot.hidden]
     if any(slot.tied >= 0 for slot, _ in bind(instruction, row)):
@@ -66,7 +66,7 @@ def _parts(instruction: Instruction) -> tuple[Reg, RegSet] | None:
     offset = uses[-1]
     if len(descriptor) != 1 or not isinstance(offset, Imm) or offset.bits:
         return None
-    return descriptor[0], known.reads & ~descriptor[0].units & ~_ALWAYS
+    return descriptor[0], known.reads & ~descriptor[0].units & ~IMPLIED
 
 
 def _path(lines: Sequence[Line], index: int, needed: RegSet) -> tuple[tuple[int, ...], RegSet] | None:
@@ -80,7 +80,7 @@ def _path(lines: Sequence[Line], index: int, needed: RegSet) -> tuple[tuple[int,
         if not is_pure(instruction) or known.writes.bit_count() != 1 or known.writes & span(SCC, 1):
             return None
         path.append(at)
-        needed = needed & ~known.writes | known.reads & ~_ALWAYS
+        needed = needed & ~known.writes | known.reads & ~IMPLIED
     return (tuple(reversed(path)), needed) if not needed & span(SCC, 1) else None
 
 
