@@ -64,7 +64,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_repair_writes_an_object_that_can_be_verified_and_says_where_the_barrier_is(files, runs, fails):
+def test_repair_writes_an_object_that_can_be_verified_and_says_where_the_barrier_is(files, runs):
     racy, launch, out = files / "racy.co", files / "pair.toml", files / "out" / "repaired.co"
     refused = runs("verify", racy, racy, "-l", launch, code=3)
     assert "asmevo repair" in refused
@@ -75,7 +75,7 @@ def test_repair_writes_an_object_that_can_be_verified_and_says_where_the_barrier
     assert (insertion["before"], insertion["instructions"]) == (10, ["s_barrier"])
     assert insertion["passed_by_all_waves"] == "on every path" and insertion["behind_barrier"] == 6
     assert told["times"] == "modelled" and told["repaired_us"] > 0 and told["k0_us"] > 0
-    assert "TESTED" in runs("verify", out, out, "-l", launch) or "PROVED" in runs("verify", out, out, "-l", launch)
+    runs("verify", out, out, "-l", launch, code=0)
     text = runs("repair", racy, "-l", launch, "--out", out)
     assert "line 10, `ds_write_b32 v1, v2`, with 7 `ds_read_b32`" in text
     assert "pair: the bytes of K0 when waves run in turns of 1; other bytes than K0 when they run ascending" in text

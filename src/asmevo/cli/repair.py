@@ -39,10 +39,7 @@ def repair(
             modules = (device.load(data, found.kernel) for data in (obj.data, found.data))
             first, second = (device.time(module, launches).microseconds for module in modules)
             times = first, second
-    written = None
-    if found.data is not None and found.verdict.admitted:
-        write(out, found.data)
-        written = str(out)
-    facts = repair_facts(found, times, written)
+            write(out, found.data)
+    facts = repair_facts(found, times, str(out) if times else None)
     emit(facts, lambda: repair_text(found, facts), json)
     return found.verdict.exit_code if found.races else 0

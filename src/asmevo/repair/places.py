@@ -85,8 +85,8 @@ def gaps(program: Program, partners: Partners) -> list[int]:
 def _alike(program: Program, partners: Partners, a: int, b: int) -> bool:
     if a not in partners or b not in partners or b in partners[a]:
         return False
-    one, other = (operation(program.lines[i].instruction) for i in (a, b))
-    return one is not None and other is not None and one.kind is other.kind
+    kind = kind_at(program, a)
+    return kind is not None and kind is kind_at(program, b)
 
 
 def meetings(phase: Phase, places: Collection[int], partners: Partners) -> set[tuple[int, int]]:
@@ -223,14 +223,15 @@ def _lines(program: Program, pairs: Collection[tuple[int, int]]) -> str:
 
 def wait_for(program: Program, position: int, partners: Partners) -> tuple[str, ...]:
     """The wait that makes what was accessed in front of a position complete; nothing where it surely is."""
-    dma = any(_kind(program, p) is Kind.DMA for p in partners)
+    dma = any(kind_at(program, p) is Kind.DMA for p in partners)
     wanted = (["vmcnt(0)"] if dma and not _complete(program, position, vm=True) else []) + (
         [] if _complete(program, position, vm=False) else ["lgkmcnt(0)"]
     )
     return (f"s_waitcnt {' '.join(wanted)}",) if wanted else ()
 
 
-def _kind(program: Program, position: int) -> Kind | None:
+def kind_at(program: Program, position: int) -> Kind | None:
+    """Of the asynchronous operation that a line starts; None where it starts none."""
     started = operation(program.lines[position].instruction)
     return None if started is None else started.kind
 

@@ -15,6 +15,7 @@ from asmevo.sim.results import WaveTrace
 from asmevo.verdict import Finding, UnsupportedError
 
 RACE = "check.lds_race"
+"""Rule of the findings that are repaired."""
 Pair: TypeAlias = tuple[int, int]
 """Lines of two accesses that nothing orders, the lower id first; one line may race with itself."""
 Phase: TypeAlias = tuple[tuple[int, ...], ...]
@@ -74,21 +75,27 @@ def _checked(executable: Executable, launch: Launch, order: WaveOrder) -> Execut
 def ended(done: Execution, launch: Launch) -> Execution:
     """The run. Raises `UnsupportedError` unless it came to its end."""
     if done.status != "done":
-        raise UnsupportedError(
-            f"On the launch {launch.name!r} the kernel ends with {done.status}{_why(done.fault)}; "
-            "give launches that it finishes."
-        )
+        raise unfinished(launch, done.status, done.fault)
     return done
 
 
-def _why(fault: Finding | None) -> str:
-    return f" ({fault.message.rstrip('.')})" if fault else ""
+def unfinished(launch: Launch, status: str, fault: Finding | None) -> UnsupportedError:
+    """What is to be said of a run that does not come to its end."""
+    why = f" ({fault.message.rstrip('.')})" if fault else ""
+    return UnsupportedError(
+        f"On the launch {launch.name!r} the kernel ends with {status}{why}; give launches that it finishes."
+    )
+
+
+def barriers_of(program: Program) -> set[int]:
+    """Positions of its barriers."""
+    return {i for i, line in enumerate(program.lines) if control_kind(line.instruction) == "barrier"}
 
 
 def phases(program: Program, runs: Iterable[Sequence[WaveTrace]], marks: Collection[int]) -> list[Phase]:
     """All different phases of the workgroups: between one barrier and the next, which of the marked positions each wave
     comes by. Waves that have ended are left out."""
-    barriers = {i for i, line in enumerate(program.lines) if control_kind(line.instruction) == "barrier"}
+    barriers = barriers_of(program)
     marked = frozenset(marks)
     stops = sorted(barriers | marked)
     found: dict[Phase, None] = {}

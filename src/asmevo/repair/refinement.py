@@ -11,9 +11,9 @@ from asmevo.codeobject import CodeObject
 from asmevo.device import Device, Module, RunLimits
 from asmevo.launch import Launch, MemoryImage, build_image
 from asmevo.program import recover
-from asmevo.repair.races import ended
+from asmevo.repair.races import ended, unfinished
 from asmevo.sim import BlockCache, Executable, Limits, WaveOrder, execute
-from asmevo.verdict import Check, Finding, Severity, UnsupportedError, Verdict
+from asmevo.verdict import Check, Finding, Severity, Verdict
 
 TURN = 16
 """Instructions after which a wave lets the others go on, about; blocks of code are not left in the middle."""
@@ -68,10 +68,7 @@ def _run(
     work = template.copy()
     outcome = device.run(module, launch, work, limits=limits, workgroups=launch.sampled(), wave_order=order)
     if not outcome.done:
-        why = f" ({outcome.fault.message.rstrip('.')})" if outcome.fault else ""
-        raise UnsupportedError(
-            f"On the launch {launch.name!r} a run ends with {outcome.status}{why}; give launches that K0 finishes."
-        )
+        raise unfinished(launch, outcome.status, outcome.fault)
     return work
 
 

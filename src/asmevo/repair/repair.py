@@ -15,17 +15,18 @@ from asmevo.edit import Edit, Insert, apply_all
 from asmevo.gate import Baseline, align
 from asmevo.launch import Launch
 from asmevo.program import Program, check_rebuild, control_kind, rebuild, recover
-from asmevo.program.asynchronous import Kind, operation
+from asmevo.program.asynchronous import Kind
 from asmevo.repair.places import (
     Place,
     aligned,
     gaps,
+    kind_at,
     meetings,
     partners_of,
     place_barriers,
     wait_for,
 )
-from asmevo.repair.races import RACE, Observation, Pair, observe, phases
+from asmevo.repair.races import RACE, Observation, Pair, barriers_of, observe, phases
 from asmevo.repair.refinement import refinement
 from asmevo.repair.uniform import uniform_blocks
 from asmevo.sim import BlockCache
@@ -175,7 +176,7 @@ def _place(program: Program, position: int, texts: tuple[str, ...], uniform: fro
 
 def _closing(program: Program, seen: Observation, accesses: set[int]) -> dict[int, bool]:
     """Positions of the barriers that follow some accesses, and whether moves from memory to LDS are among these."""
-    barriers = {i for i, line in enumerate(program.lines) if control_kind(line.instruction) == "barrier"}
+    barriers = barriers_of(program)
     found: dict[int, bool] = {}
     if not accesses:
         return found
@@ -183,13 +184,8 @@ def _closing(program: Program, seen: Observation, accesses: set[int]) -> dict[in
         for wave in phase:
             inside = [p for p in wave if p in accesses]
             if inside and wave[-1] in barriers:
-                found[wave[-1]] = found.get(wave[-1], False) or any(_moves(program, p) for p in inside)
+                found[wave[-1]] = found.get(wave[-1], False) or any(kind_at(program, p) is Kind.DMA for p in inside)
     return found
-
-
-def _moves(program: Program, position: int) -> bool:
-    started = operation(program.lines[position].instruction)
-    return started is not None and started.kind is Kind.DMA
 
 
 def _resulting(built: _Built) -> Check:
@@ -199,17 +195,13 @@ def _resulting(built: _Built) -> Check:
 def _evidence(built: _Built) -> Check:
     """All waves of each workgroup execute the new barriers as often, and between the same ones that were there."""
     fixed, places = built.fixed, built.places
-    added = {
-        i for i, line in enumerate(fixed.lines)
-        if line.id >= fixed.first_new_id and control_kind(line.instruction) == "barrier"
-    }  # fmt: skip
+    added = {i for i in barriers_of(fixed) if fixed.lines[i].id >= fixed.first_new_id}
     facts = {
         "everywhere": [p.before for p in places if p.barrier and p.everywhere],
         "on_launches": [p.before for p in places if p.barrier and not p.everywhere],
     }
-    if aligned(
-        phases(fixed, built.after.traces, added), added
-    ):  # a new barrier ends a phase for all of its waves, or for none
+    # A new barrier ends a phase for all of its waves, or for none.
+    if aligned(phases(fixed, built.after.traces, added), added):
         return Check("uniform", Verdict.TESTED, (), facts)
     message = "Waves of one workgroup meet another number of the new barriers; change the code by hand."
     return Check("uniform", Verdict.UNKNOWN, (Finding("repair.uniform", message, Severity.WARNING),), facts)
