@@ -106,7 +106,7 @@ class MovedStage:
         return self._hidden(launches)
 
     def _hidden(self, launches: Sequence[LaunchBaseline]) -> Finding | None:
-        """Why K0 runs on some launch with approximations moved in no way."""
+        """Why K0 does not come to its end on some launch, whichever way approximations are moved; None without such."""
         ran = set[str]().union(*map(_ran, self._after.values()))
         missing = (b.launch.name for b in launches if b.launch.name not in ran)
         problems = (after[name] for name in missing for after in self._after.values())

@@ -95,6 +95,7 @@ class Estimate:
     """Clocks that lanes which lie apart keep the path to L1 busy, to be compared with `bounds.l1`, which they are part
     of; None as above."""
     accesses: Accesses | None
+    """What accesses asked for; None as above."""
     lines: LineTimes
     code: Code
     view: MemoryView
