@@ -1,5 +1,6 @@
 """Equivalence of code windows for every input."""
 
+from asmevo.prove.ahead import guarding_descriptor
 from asmevo.prove.blocks import BlockProof, Prover
 from asmevo.prove.steering import selects, selects_by_data, steering_registers, steering_units
 from asmevo.prove.taint import dependents, tainted_lines
@@ -8,6 +9,7 @@ __all__ = [
     "BlockProof",
     "Prover",
     "dependents",
+    "guarding_descriptor",
     "selects",
     "selects_by_data",
     "steering_registers",

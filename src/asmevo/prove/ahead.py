@@ -276,16 +276,23 @@ def _may_be_ahead(instruction: Instruction) -> bool:
     return known.masked and not known.writes & span(0, VGPR_BASE)
 
 
-def _is_null(state: State, instruction: Instruction) -> bool:
-    """Whether a buffer load has a descriptor of no records, and no scalar offset that could wrap the check around."""
+def guarding_descriptor(instruction: Instruction) -> Reg | None:
+    """The descriptor of a buffer load to registers that makes it harmless when it has no records: there is no scalar
+    offset, which could wrap the range check around. None for all else."""
     row = effects(instruction).row
     if not isinstance(row, MemoryRow) or row.kind != "load" or row.space is not Space.BUFFER:
-        return False
+        return None
     if to_lds(instruction, row):
-        return False
+        return None
     operands = [operand for slot, operand in bind(instruction, row) if slot.is_use and not slot.hidden]
     descriptor = [o for o in operands if isinstance(o, Reg) and o.first < VGPR_BASE and o.count == 4]
     offset = operands[-1]
     if len(descriptor) != 1 or not isinstance(offset, Imm) or offset.bits or offset.is_float:
-        return False
-    return state.register(descriptor[0].first + 2) == state.numbers.of("constant", 0)
+        return None
+    return descriptor[0]
+
+
+def _is_null(state: State, instruction: Instruction) -> bool:
+    """Whether it is a load through a descriptor of no records."""
+    descriptor = guarding_descriptor(instruction)
+    return descriptor is not None and state.register(descriptor.first + 2) == state.numbers.of("constant", 0)

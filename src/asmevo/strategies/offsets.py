@@ -21,6 +21,7 @@ from asmevo.program.execmask import writes_exec
 from asmevo.program.registers import granted
 from asmevo.strategies.context import Context
 from asmevo.strategies.proposal import Proposal
+from asmevo.strategies.room import names_of_line
 from asmevo.strategies.settle import settled
 
 _FIELD = re.compile(r" offset[01]?:-?\w+")
@@ -280,7 +281,6 @@ def _taken(context: Context) -> list[RegSet]:
     found: list[RegSet] = []
     for n, line in enumerate(context.lines):
         behind = context.analyses.liveness.live_out(context.block.first + n)
-        known = effects(line.instruction)
-        found.append(before | behind | known.reads | known.writes)
+        found.append(before | behind | names_of_line(line))
         before = behind
     return found

@@ -11,22 +11,20 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from asmevo.edit import Delete, Edit, Insert, Replace, SetResources, apply_all
 from asmevo.isa import RegSet, effects, parse_instruction, span, unit_name, units
-from asmevo.isa.registers import SCC, UNNUMBERED_SGPRS, VGPR_BASE
+from asmevo.isa.registers import SCC, UNNUMBERED_SGPRS
 from asmevo.isa.wait import parse_wait
 from asmevo.program import Line, Program, control_kind
 from asmevo.program.execmask import writes_exec
 from asmevo.program.liveness import liveness, step_of
-from asmevo.program.registers import granted
-from asmevo.strategies.bench import paced, proposal
-from asmevo.strategies.context import Analyses, Context
+from asmevo.strategies.anew import scheduled_anew
+from asmevo.strategies.bench import paced
+from asmevo.strategies.context import Context
 from asmevo.strategies.invariants import entered_by_falling
 from asmevo.strategies.proposal import Proposal
-from asmevo.strategies.reschedule import Reschedule
-from asmevo.strategies.room import Room, free_sgprs, granted_sgprs, place_of, rooms
+from asmevo.strategies.room import Room, drawn, free_sgprs, granted_sgprs, names_of_line, place_of, rooms, taken_in
 from asmevo.strategies.settle import respaced
 from asmevo.strategies.tuples import Source, place_of_tuple
 from asmevo.strategies.turns import Fetch, fetches, repeated
@@ -36,8 +34,6 @@ from asmevo.verdict import InputError
 
 TRIES = 4
 """Choices of loads that are made in one go."""
-EACH = 2
-"""Schedules that are tried for each choice."""
 WAIT = "s_waitcnt vmcnt(0)"
 """Waits for too much, until the block is scheduled."""
 
@@ -76,26 +72,15 @@ class Pipeline:
             return
         now = context.analyses.remember(("paced", context.block.number), lambda: paced(context, context.program))
         for attempt in range(TRIES):
-            room = places[0] if len(places) == 1 or rng.random() < 0.75 else rng.choice(places[1:])
+            room = drawn(places, rng)
             share = rng.choice((0.3, 0.7))
             chosen = [group for group in groups if attempt == 0 or rng.random() < share]
             if attempt > 1:
                 rng.shuffle(chosen)
-            yield from _ideas(context, chosen, room, now, rng)
-
-
-def _ideas(context: Context, chosen: Sequence[_Group], room: Room, now: int, rng: random.Random) -> Iterator[Proposal]:
-    made = _ahead(context, chosen, room)
-    if made is None:
-        return
-    program, edits, count = made
-    what = f"{count} loads made at the end of the turn before"
-    analyses = Analyses(program, context.analyses.analyst)
-    there = replace(context, program=program, block=program.blocks[context.block.number], analyses=analyses)
-    for idea in islice(Reschedule().propose(there, rng), EACH):
-        after = apply_all(program, idea.edits)
-        if paced(context, after) < now:
-            yield proposal(context, after, (*edits, *idea.edits), f"{what}, new schedule")
+            if made := _ahead(context, chosen, room):
+                program, edits, count = made
+                what = f"{count} loads made at the end of the turn before"
+                yield from scheduled_anew(context, program, edits, what, now, rng)
 
 
 def _is_counted(context: Context) -> bool:
@@ -125,7 +110,7 @@ def _groups(context: Context) -> list[_Group]:
     for index, fetch in found.items():
         if index in grouped:
             continue
-        others = [i for i, line in enumerate(lines) if i != index and _names(line) & fetch.results]
+        others = [i for i, line in enumerate(lines) if i != index and names_of_line(line) & fetch.results]
         readers = {i: fetch.results for i in others if not effects(lines[i].instruction).writes & fetch.results}
         alone = not fetch.results & kept and readers and len(readers) == len(others) and min(readers) > index
         stays = alone and not _seen_beyond_lanes(lines, readers)
@@ -138,19 +123,12 @@ def _seen_beyond_lanes(lines: Sequence[Line], uses: Mapping[int, RegSet]) -> boo
     return any(step_of(lines[index].instruction).far & read for index, read in uses.items())
 
 
-def _names(line: Line) -> RegSet:
-    known = effects(line.instruction)
-    return known.reads | known.writes
-
-
 def _ahead(context: Context, chosen: Sequence[_Group], room: Room) -> tuple[Program, list[Edit], int] | None:
     """The program with as many of the loads ahead as there are registers for, waiting for too much; its edits, and how
     many loads."""
     program, lines = context.program, context.lines
     texts: dict[int, str] = {}
-    taken = context.analyses.liveness.live_in(context.block.first)
-    for n, line in enumerate(lines):
-        taken |= _names(line) | context.analyses.liveness.live_out(context.block.first + n)
+    taken = taken_in(context)
     sgprs = set(free_sgprs(program))
     quads: dict[tuple[Source, ...], int] = {}
     front: list[str] = []
@@ -251,7 +229,7 @@ def _edited(
     room: Room,
 ) -> tuple[Program, list[Edit], int] | None:
     """Put together what `_ahead` found."""
-    program, lines, target = context.program, context.lines, context.program.source.target
+    program, lines = context.program, context.lines
     moves = [
         f"s_mov_b32 {unit_name(place + n)}, {source if isinstance(source, str) else unit_name(source)}"
         for words, place in quads.items()
@@ -275,9 +253,7 @@ def _edited(
             edits += [Replace(line.id, str(wait))] if str(wait) != line.instruction.text else []
     edits += [Insert(lines[index + 1].id, tuple(new)) for index, new in sorted(behind.items())]
     edits.append(Delete(tuple(gone)))
-    vgprs = max((unit - VGPR_BASE + 1 for unit in units(taken) if unit >= VGPR_BASE), default=0)
-    if room.edits and vgprs > granted(program.kernel.descriptor, target)["v"]:
-        edits = [*room.edits, *edits]
+    edits = [*room.edits_for(program, taken), *edits]
     sgprs = max(place + 4 for place in quads.values())
     if sgprs > granted_sgprs(program):
         edits.insert(0, SetResources(sgprs=sgprs + UNNUMBERED_SGPRS))

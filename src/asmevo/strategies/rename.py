@@ -13,21 +13,17 @@ from itertools import islice
 
 from asmevo.edit import Edit, Replace, apply_all
 from asmevo.isa import Instruction, MemoryRow, Space, effects, parse_instruction, units
-from asmevo.isa.registers import VGPR_BASE
 from asmevo.program.execmask import writes_exec
-from asmevo.program.registers import granted
-from asmevo.strategies.bench import paced, proposal
-from asmevo.strategies.context import Analyses, Context
+from asmevo.strategies.anew import scheduled_anew
+from asmevo.strategies.bench import paced
+from asmevo.strategies.context import Context
 from asmevo.strategies.proposal import Proposal
-from asmevo.strategies.reschedule import Reschedule
-from asmevo.strategies.room import Room, place_of, rooms
+from asmevo.strategies.room import Room, drawn, names_of_line, place_of, rooms, taken_in
 from asmevo.strategies.webs import Web, moved, names_of, shifted, webs
 from asmevo.verdict import InputError
 
 TRIES = 6
 """Choices of webs that are made in one go."""
-EACH = 2
-"""Schedules that are tried for each choice."""
 
 
 class Rename:
@@ -59,7 +55,7 @@ class Rename:
         self, context: Context, wanted: Sequence[Web], places: Sequence[Room], now: int, rng: random.Random
     ) -> Iterator[Proposal]:
         for attempt in range(TRIES):
-            room = places[0] if len(places) == 1 or rng.random() < 0.75 else rng.choice(places[1:])
+            room = drawn(places, rng)
             chosen = list(wanted) if attempt == 0 else [web for web in wanted if rng.random() < rng.choice((0.3, 0.7))]
             chosen.sort(key=lambda web: (_urgency(context, web), rng.random()))
             edits, what = _renames(context, chosen, room)
@@ -69,21 +65,12 @@ class Rename:
                 program = apply_all(context.program, edits)
             except InputError:  # the target has not that many registers
                 continue
-            analyses = Analyses(program, context.analyses.analyst)
-            there = replace(context, program=program, block=program.blocks[context.block.number], analyses=analyses)
-            for idea in islice(Reschedule().propose(there, rng), EACH):
-                after = apply_all(program, idea.edits)
-                if paced(context, after) < now:
-                    yield proposal(context, after, (*edits, *idea.edits), f"{what} renamed, new schedule")
+            yield from scheduled_anew(context, program, edits, f"{what} renamed", now, rng)
 
 
 def _renames(context: Context, chosen: Sequence[Web], room: Room) -> tuple[tuple[Edit, ...], str]:
     """Edits that move as many of the webs as find a place."""
-    lines = context.lines
-    taken = context.analyses.liveness.live_in(context.block.first)
-    for n, line in enumerate(lines):
-        known = effects(line.instruction)
-        taken |= known.reads | known.writes | context.analyses.liveness.live_out(context.block.first + n)
+    lines, taken = context.lines, taken_in(context)
     texts: dict[int, str] = {}
     names: list[str] = []
     for web in chosen:
@@ -98,9 +85,7 @@ def _renames(context: Context, chosen: Sequence[Web], room: Room) -> tuple[tuple
         taken |= shifted(web.registers, web.registers, base - min(units(web.registers)))
         names.append(names_of(web.registers))
     edits: tuple[Edit, ...] = tuple(Replace(i, text) for i, text in sorted(texts.items()))
-    grown = max((unit - VGPR_BASE + 1 for unit in units(taken) if unit >= VGPR_BASE), default=0)
-    if room.edits and grown > granted(context.program.kernel.descriptor, context.program.source.target)["v"]:
-        edits = (*room.edits, *edits)
+    edits = (*room.edits_for(context.program, taken), *edits)
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return (edits, shown) if texts else ((), "")
 
@@ -112,7 +97,7 @@ def _now(line_id: int, texts: dict[int, str], instruction: Instruction) -> Instr
 def _reused(context: Context, web: Web) -> bool:
     """Whether the block uses the web's registers for something else before it: an order that renaming takes away."""
     before = context.lines[: web.first]
-    return any((effects(line.instruction).reads | effects(line.instruction).writes) & web.registers for line in before)
+    return any(names_of_line(line) & web.registers for line in before)
 
 
 def _seen_beyond_lanes(context: Context, web: Web) -> bool:

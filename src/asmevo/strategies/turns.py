@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from asmevo.isa import Imm, Instruction, MemoryRow, Reg, RegSet, Space, bind, effects, parse_instruction, span, units
+from asmevo.isa import Instruction, Reg, RegSet, bind, effects, parse_instruction, span, units
 from asmevo.isa.registers import IMPLIED, SCC, SGPR_COUNT, VGPR_BASE
 from asmevo.program import Line
+from asmevo.prove import guarding_descriptor
 from asmevo.strategies.tuples import Source, sources_of
 from asmevo.strategies.values import is_pure
 from asmevo.strategies.webs import renamed
 
-_REFUSED = frozenset({"sc0", "sc1", "lds", "tfe"})
-"""Modifiers of loads that stay: with a scope, to LDS, and those that write a status, too."""
+_REFUSED = frozenset({"sc0", "sc1", "tfe"})
+"""Modifiers of loads that stay: with a scope, and those that write a status, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +54,12 @@ def fetches(lines: Sequence[Line]) -> list[Fetch]:
 
 def _parts(instruction: Instruction) -> tuple[Reg, RegSet] | None:
     """Descriptor and other registers of a plain buffer load without a scalar offset."""
-    known = effects(instruction)
-    row = known.row
-    if not isinstance(row, MemoryRow) or row.kind != "load" or row.space is not Space.BUFFER:
+    known, descriptor = effects(instruction), guarding_descriptor(instruction)
+    if descriptor is None or _REFUSED & instruction.modifiers.keys() or known.writes & span(0, VGPR_BASE):
         return None
-    if _REFUSED & instruction.modifiers.keys() or "lds_dma" in row.tags or known.writes & span(0, VGPR_BASE):
+    if any(slot.tied >= 0 for slot, _ in bind(instruction, known.row)):
         return None
-    uses = [operand for slot, operand in bind(instruction, row) if slot.is_use and not slot.hidden]
-    if any(slot.tied >= 0 for slot, _ in bind(instruction, row)):
-        return None
-    descriptor = [o for o in uses if isinstance(o, Reg) and o.first < VGPR_BASE and o.count == 4]
-    offset = uses[-1]
-    if len(descriptor) != 1 or not isinstance(offset, Imm) or offset.bits:
-        return None
-    return descriptor[0], known.reads & ~descriptor[0].units & ~IMPLIED
+    return descriptor, known.reads & ~descriptor.units & ~IMPLIED
 
 
 def _path(lines: Sequence[Line], index: int, needed: RegSet) -> tuple[tuple[int, ...], RegSet] | None:
