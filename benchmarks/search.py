@@ -15,12 +15,12 @@ speedup), `verdict`, `attempts`, `commits`, `wall_s`, `reason` (why the search e
 K0 is the best of, where there is one) and `reference` (what candidates were compared with where that is not K0, else
 null); `left_out`: kernels that could not be searched, with the reason; `geomean` by family; `attempts_per_s_per_core`
 (candidates that break a rule among them) and `gated_per_s_per_core` (fully gated, timed and compared under the
-ensemble) on the example, per CPU-second; `two_core_scaling`: gated candidates a wall
-second with two workers over those with one, null on a machine that was never seen to let two spinning threads scale by
-1.9 before and after; `kill_resume_same`: whether a run that was killed `--kills` times at random moments has the
-lineage of an undisturbed one; `no_ops_admitted` and `no_op_commits`: how many of `--no-ops` edits without effect the
-gate admitted, and how many of those became commits. What was not asked for is null. Exit code 1 when one did, none was
-admitted, or a lineage differed.
+ensemble) on the example, per CPU-second; `two_core_scaling`: gated candidates a wall second with two workers over those
+with one, null on a machine that was never seen to let two spinning threads scale by 1.9 before and after;
+`kill_resume_same`: whether a run that was killed `--kills` times at random moments has the lineage of an undisturbed
+one; `no_ops_admitted` and `no_op_commits`: how many of `--no-ops` edits without effect the gate admitted, and how many
+of those became commits. What was not asked for is null. Exit code 1 when one did, none was admitted, or a lineage
+differed.
 """
 
 from __future__ import annotations
