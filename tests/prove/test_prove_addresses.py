@@ -27,7 +27,9 @@ ENDS = """
 def proved(before: str, after: str, begin: str = SMALL) -> bool:
     texts = [f"{begin}\n s_cbranch_scc1 L\n s_nop 0\nL:\n {text}\n {ENDS}" for text in (before, after)]
     programs = [program_from_text(text) for text in texts]
-    return all(proof.proved for proof in Prover(programs[0]).blocks(programs[1]))
+    proofs = Prover(programs[0]).blocks(programs[1])
+    assert proofs, "nothing was changed"
+    return all(proof.proved for proof in proofs)
 
 
 SAME = {
