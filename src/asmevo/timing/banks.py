@@ -122,7 +122,7 @@ def extra_passes(kind: int, places: Any, active: int, room: Any) -> int:
 @compiled
 def touched_lines(size: int, places: Any, active: int, room: Any) -> tuple[int, int]:
     """Different lines in which the active lanes have any of the `size` bytes from their place on, and how many of them
-    they have as a whole; the rest as above."""
+    they have as a whole. Operands as in `extra_passes`."""
     lines = 0
     for lane in range(LANES):
         if (active >> lane) & 1 == 0:

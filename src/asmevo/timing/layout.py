@@ -65,7 +65,6 @@ MEMORY: Final = 2
 LDS: Final = 3
 BRANCH: Final = 4
 INTERNAL: Final = 5
-CATEGORIES: Final = 6
 
 # What an instruction does besides taking time.
 PLAIN: Final = 0
