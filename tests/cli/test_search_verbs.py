@@ -100,7 +100,8 @@ def test_a_run_of_other_tools_is_not_gone_on_with(fails, finished, monkeypatch):
 
 
 def test_a_fork_goes_on_from_an_earlier_attempt(runs, finished, tmp_path):
-    done = json.loads(runs("fork", finished, "--at", "1", "--out", tmp_path / "fork", "-n", "2", "-j", "1", "--json", "-q"))
+    places = (finished, "--at", "1", "--out", tmp_path / "fork")
+    done = json.loads(runs("fork", *places, "-n", "2", "-j", "1", "--json", "--quiet"))
     assert done["attempts"] == 2
     before, after = (json.loads(runs("show", folder, "--json")) for folder in (finished, tmp_path / "fork"))
     assert after["strategies"].keys() <= before["strategies"].keys(), "the same seed goes the same way"
