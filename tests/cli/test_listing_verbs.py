@@ -103,6 +103,17 @@ def test_listings_that_cannot_be_rebuilt(fails, runs, tmp_path, fp8_gemm_path, c
     assert words in fails(4, "rebuild", fp8_gemm_path, tmp_path / "k.s", "-o", tmp_path / "k.co")
 
 
+@pytest.mark.parametrize("output", ["k.co", "k.s", "link.s"])
+def test_an_input_is_not_written_over(runs, fails, tmp_path, output):
+    k0, listing = tmp_path / "k.co", tmp_path / "k.s"
+    k0.write_bytes(build("v_mov_b32 v9, 0\n s_endpgm"))
+    runs("recover", k0, "-o", listing)
+    (tmp_path / "link.s").symlink_to(listing)
+    before = k0.read_bytes(), listing.read_bytes()
+    assert "is an input of this command" in fails(2, "rebuild", k0, listing, "-o", tmp_path / output)
+    assert (k0.read_bytes(), listing.read_bytes()) == before
+
+
 def test_a_listing_that_is_no_text(fails, tmp_path, fp8_gemm_path):
     assert "not a text file" in fails(4, "rebuild", fp8_gemm_path, fp8_gemm_path, "-o", tmp_path / "k.co")
 

@@ -101,3 +101,9 @@ def test_repair_refuses(files, fails, code, name, launch, said):
 
 def test_repair_needs_a_file_to_write(files, fails):
     assert "--out" in fails(2, "repair", files / "racy.co", "-l", files / "pair.toml")
+
+
+def test_repair_does_not_write_over_k0(files, fails):
+    before = (files / "racy.co").read_bytes()
+    assert "is an input" in fails(2, "repair", files / "racy.co", "-l", files / "pair.toml", "--out", files / "racy.co")
+    assert (files / "racy.co").read_bytes() == before

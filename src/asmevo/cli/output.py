@@ -11,7 +11,7 @@ from typing import Any, cast
 from asmevo.report import summary_text
 from asmevo.search import RunSummary
 from asmevo.store import write_atomic
-from asmevo.verdict import readable
+from asmevo.verdict import UsageError, readable
 
 INTERRUPTED = 130
 """Exit code of a search stopped with Ctrl-C."""
@@ -31,6 +31,13 @@ def emit_summary(summary: RunSummary, as_json: bool) -> int:
 def write(path: Path, data: bytes | str) -> None:
     """Write an output file whole, or not at all."""
     write_atomic(path, data.encode() if isinstance(data, str) else data)
+
+
+def keep_inputs(output: Path, *inputs: Path | None) -> None:
+    """Raise `UsageError` where an output would take the place of an input, which would be lost."""
+    for path in inputs:
+        if path is not None and output.exists() and path.exists() and output.samefile(path):
+            raise UsageError(f"{output} is an input of this command, and would be lost; write to another file.")
 
 
 def _plain(value: Any) -> Any:

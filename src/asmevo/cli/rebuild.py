@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from asmevo.cli.inputs import read_object, read_text
-from asmevo.cli.output import emit, write
+from asmevo.cli.output import emit, keep_inputs, write
 from asmevo.cli.parameters import Json, KernelName, ObjectPath
 from asmevo.program import check_in_place, check_rebuild, parse_listing, patch_in_place, recover, refuse_overflow
 from asmevo.program import rebuild as rebuilt
@@ -30,6 +30,7 @@ def rebuild(
 
     The result is parsed and compared with K0 and the listing, and written only when that check passes.
     """
+    keep_inputs(output, k0, listing)
     obj = read_object(k0)
     program = recover(obj, kernel) if listing is None else parse_listing(read_text(listing), obj)
     if kernel is not None and obj.kernel(kernel).name != program.kernel.name:

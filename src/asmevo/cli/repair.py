@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Option
 
 from asmevo.cli.inputs import read_launches, read_object
-from asmevo.cli.output import emit, write
+from asmevo.cli.output import emit, keep_inputs, write
 from asmevo.cli.parameters import CHIP, ChipName, Json, LaunchPaths, ObjectPath
 from asmevo.device import simulator
 from asmevo.repair import repair as repaired
@@ -30,6 +30,7 @@ def repair(
     It is written when it was shown to be free of the races and to leave, on every launch, what K0 leaves in some order.
     Exit code 0 also where there is no race, and nothing is written then; 3 where no barrier can be placed.
     """
+    keep_inputs(out, k0)
     obj = read_object(k0)
     launches = read_launches(launch, obj)
     with simulator(chip) as device:

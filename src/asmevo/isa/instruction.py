@@ -16,6 +16,7 @@ _SPLIT = re.compile(r",\s*(?![^\[(]*[\])])")
 _FLAGS_ONLY = ("buffer_inv", "buffer_wbl2", "ds_gws_sema_p", "ds_gws_sema_v", "ds_gws_sema_release_all")
 """Opcodes that print flags and no operands."""
 _TEXT_OPERANDS = ("s_waitcnt", "s_setreg", "s_getreg", "s_sendmsg")
+_SCOPES = frozenset({"sc0", "sc1", "glc"})
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ class Instruction:
     def is_sdwa_or_dpp(self) -> bool:
         """Whether it takes parts of registers (SDWA) or what other lanes hold (DPP), which no row's meaning says."""
         return self.encoding in ("sdwa", "dpp", "e64_dpp")
+
+    @property
+    def is_scoped(self) -> bool:
+        """Whether a load or store names a scope: other waves, other compute units or the host access the same meanwhile
+        (LLVM AMDGPUUsage, memory model gfx942; `glc` is that of scalar loads)."""
+        return not _SCOPES.isdisjoint(self.modifiers)
 
     def number(self, modifier: str, default: int = 0) -> int:
         """An integer modifier such as `offset:0x10`."""

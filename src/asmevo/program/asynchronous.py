@@ -100,8 +100,7 @@ def operation(instruction: Instruction) -> Operation | None:
 def _memory(instruction: Instruction, known: Effects, row: MemoryRow) -> Operation:
     queue = {Space.LDS: Queue.LDS, Space.SCALAR: Queue.SCALAR, Space.FLAT: Queue.FLAT}.get(row.space, Queue.VM)
     kind = _kind(instruction, row)
-    scoped = "sc0" in instruction.modifiers or "sc1" in instruction.modifiers
-    publishes = kind is Kind.STORE and (row.kind == "atomic" or scoped)
+    publishes = kind is Kind.STORE and (row.kind == "atomic" or instruction.is_scoped)
     sources = known.reads
     if row.extend.startswith("d16") and row.kind == "load":
         sources = 0

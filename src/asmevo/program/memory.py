@@ -72,8 +72,8 @@ def access(instruction: Instruction) -> Access | None:
     writes = space if row.kind != "load" else Memory.NONE
     if started.kind is Kind.DMA:
         reads, writes = Memory.GLOBAL, Memory.LDS
-    scoped = bool({"sc0", "sc1"} & instruction.modifiers.keys())
-    return Access(started.kind, reads, writes, Memory.GLOBAL in space and (scoped or row.kind == "atomic"))
+    ordered = Memory.GLOBAL in space and (instruction.is_scoped or row.kind == "atomic")
+    return Access(started.kind, reads, writes, ordered)
 
 
 @lru_cache(maxsize=1 << 18)

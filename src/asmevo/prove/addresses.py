@@ -54,11 +54,9 @@ def address_of(
     `sum_of` gives the sum in one or two units, `number_of` the number of a unit, `tops` by number an upper bound of a
     value of 32 bits.
     """
-    if _REFUSED & instruction.modifiers.keys() or set(row.tags) & _TAGS:
-        return None
-    slot = _slot(instruction, row, bound)
+    slot = address_slot(instruction, row, bound)
     operand = bound[slot][1] if slot >= 0 else None
-    if not isinstance(operand, Reg) or operand.is_scalar or operand.neg or operand.absolute or operand.sext:
+    if not isinstance(operand, Reg):
         return None
     if "_d16" in instruction.mnemonic and any(slot.is_def and _meets(given, operand) for slot, given in bound):
         return None  # half of the address stays in the result
@@ -75,8 +73,11 @@ def address_of(
     return Address(slot, operand, tuple((32, value.terms, value.constant + n) for n in offsets))
 
 
-def _slot(instruction: Instruction, row: MemoryRow, bound: Sequence[tuple[Slot, Operand | None]]) -> int:
-    """Which operand is the vector register, or pair, to which the offset field is added; -1 where none is."""
+def address_slot(instruction: Instruction, row: MemoryRow, bound: Sequence[tuple[Slot, Operand | None]]) -> int:
+    """Which operand, by its index in `bind()`, is the vector register, or pair, to which the offset field is added; -1
+    where none is."""
+    if _REFUSED & instruction.modifiers.keys() or set(row.tags) & _TAGS:
+        return -1
     printed = [i for i, (slot, _) in enumerate(bound) if not slot.hidden and slot.tied < 0]
     uses = [i for i in printed if bound[i][0].is_use]
     chosen, count = -1, 1
@@ -87,7 +88,9 @@ def _slot(instruction: Instruction, row: MemoryRow, bound: Sequence[tuple[Slot, 
     elif row.space is Space.GLOBAL and uses:
         chosen, count = uses[0], 2 if isinstance(bound[printed[-1]][1], Off) else 1
     operand = bound[chosen][1] if chosen >= 0 else None
-    return chosen if isinstance(operand, Reg) and operand.count == count else -1
+    if not isinstance(operand, Reg) or operand.count != count:
+        return -1
+    return -1 if operand.is_scalar or operand.neg or operand.absolute or operand.sext else chosen
 
 
 def _meets(given: Operand | None, register: Reg) -> bool:

@@ -28,7 +28,7 @@ from asmevo.prove.loads import memories, same_loads
 from asmevo.prove.numbers import Numbers
 from asmevo.prove.steering import Carried
 from asmevo.prove.sums import Number
-from asmevo.prove.values import SCOPES, Load, State, exec_number, run, to_lds
+from asmevo.prove.values import Load, State, exec_number, run, to_lds
 from asmevo.verdict import UnsupportedError
 
 
@@ -271,7 +271,7 @@ def _may_be_ahead(instruction: Instruction) -> bool:
     row = known.row
     if not isinstance(row, MemoryRow) or row.kind != "load" or row.space not in (Space.BUFFER, Space.GLOBAL):
         return False
-    if to_lds(instruction, row) or SCOPES & instruction.modifiers.keys():
+    if to_lds(instruction, row) or instruction.is_scoped:
         return False
     return known.masked and not known.writes & span(0, VGPR_BASE)
 

@@ -9,7 +9,7 @@ from asmevo.program import Line, Program, control_kind
 from asmevo.program.memory import Memory, access
 from asmevo.program.paths import reachable
 from asmevo.prove.taint import dependents
-from asmevo.prove.values import SCOPES, to_lds
+from asmevo.prove.values import to_lds
 
 
 def publishes(program: Program) -> bool:
@@ -33,14 +33,14 @@ def signals(program: Program) -> bool:
 def _waits_in_lds(program: Program) -> bool:
     blocks = program.blocks
     free = {b.number for b in blocks if not any(map(_is_barrier, program.lines[b.first : b.last]))}
-    onward = {n: reachable(program, blocks[n].successors, within=free) for n in free}
-    loops = {frozenset(n for n in onward[b] if b in onward[n]) for b in onward if b in onward[b]}
-    for loop in loops:
-        positions = [i for n in loop for i in range(blocks[n].first, blocks[n].last)]
-        loads = {i for i in positions if _loads_lds(program.lines[i])}
-        if loads and any(
-            control_kind(program.lines[i].instruction) == "cbranch" for i in dependents(program, loads) & set(positions)
-        ):
+    for number in free:
+        loads = {i for i in range(blocks[number].first, blocks[number].last) if _loads_lds(program.lines[i])}
+        onward = reachable(program, blocks[number].successors, within=free) if loads else set[int]()
+        if number not in onward:
+            continue
+        loop = [b for b in blocks if b.number in onward and number in reachable(program, b.successors, within=free)]
+        branches = {b.last - 1 for b in loop if control_kind(program.lines[b.last - 1].instruction) == "cbranch"}
+        if not branches.isdisjoint(dependents(program, loads)):
             return True
     return False
 
@@ -81,4 +81,4 @@ def _renews(line: Line) -> bool:
         return not {"cache", "gws"}.isdisjoint(row.tags)
     if row.space is Space.LDS:
         return False
-    return row.kind != "load" or bool(SCOPES & line.instruction.modifiers.keys())
+    return row.kind != "load" or line.instruction.is_scoped

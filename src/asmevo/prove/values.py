@@ -48,9 +48,6 @@ _BRANCHES = frozenset({"branch", "cbranch", "endpgm"})
 _NO_STORAGE: RegSet = span(102, 4) | span(108, 16)
 """Scalar names that need not keep what is written to them: flat_scratch and xnack_mask, which gfx942 keeps elsewhere or
 changes itself, and ttmp0 to ttmp15, which belong to the trap handler (LLVM AMDGPUUsage, trap handler registers)."""
-SCOPES = frozenset({"sc0", "sc1", "glc"})
-"""Modifiers of loads that other waves, other compute units or the host write to meanwhile (LLVM AMDGPUUsage, memory
-model gfx942)."""
 _MEMORY, _LDS = "memory", "lds"
 """The two memories that are told apart. Scratch counts with global memory."""
 
@@ -344,7 +341,7 @@ def _access(state: State, instruction: Instruction, row: MemoryRow, value: Numbe
     So does a load with a scope: another wave may have stored since the last one, and what is loaded behind it is newer.
     """
     touched = _memories(instruction, row)
-    if row.kind == "load" and not SCOPES & instruction.modifiers.keys():
+    if row.kind == "load" and not instruction.is_scoped:
         touched = (_LDS,) if _LDS in touched and row.space is not Space.LDS and to_lds(instruction, row) else ()
     if state.signals and row.kind != "store" and row.space in (Space.LDS, Space.FLAT):
         touched = tuple({_MEMORY: 0, **dict.fromkeys(touched)})

@@ -25,7 +25,7 @@ def uniform_blocks(program: Program) -> frozenset[int]:
     parted: set[int] = set()
     while True:
         ends = _differing(program, parted)
-        regions = (_region(blocks, b, behind[b.number]) for b in blocks if _parts(program, b, ends[b.number]))
+        regions = (_region(program, b, behind[b.number]) for b in blocks if _parts(program, b, ends[b.number]))
         found = parted.union(*regions)
         if found == parted:
             return frozenset(b.number for b in blocks if b.number not in parted)
@@ -38,17 +38,11 @@ def _parts(program: Program, block: Block, differing: RegSet) -> bool:
     return control_kind(last) == "cbranch" and bool(effects(last).reads & differing)
 
 
-def _region(blocks: tuple[Block, ...], block: Block, behind: frozenset[int]) -> set[int]:
+def _region(program: Program, block: Block, behind: frozenset[int]) -> set[int]:
     """Blocks that some waves may execute and others not, or another number of times, because of a branch: all that can
     be reached from it without coming through one of those that all of its ways lead through."""
-    seen: set[int] = set()
-    work = list(block.successors)
-    while work:
-        number = work.pop()
-        if number not in seen and number not in behind - {block.number}:
-            seen.add(number)
-            work += blocks[number].successors
-    return seen
+    others = {b.number for b in program.blocks} - behind | {block.number}
+    return reachable(program, block.successors, within=others)
 
 
 def _postdominators(blocks: tuple[Block, ...]) -> list[frozenset[int]]:

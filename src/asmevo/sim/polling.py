@@ -21,7 +21,6 @@ NEUTRAL = 0
 STORES, SCALAR_STORES = -1, -2
 """Not a weight: the block may change memory, or multiplies matrices; the sum starts again. Without an active lane only
 a scalar store can change anything."""
-_COHERENT = frozenset({"glc", "sc0", "sc1"})
 
 
 def weight(instructions: Sequence[Instruction]) -> int:
@@ -40,7 +39,7 @@ def _talks(instruction: Instruction) -> bool:
     row = row_of(instruction)
     if not isinstance(row, MemoryRow) or row.space is Space.LDS:
         return False
-    return row.kind == "atomic" or bool(_COHERENT & instruction.modifiers.keys())
+    return row.kind == "atomic" or instruction.is_scoped
 
 
 @lru_cache(maxsize=1 << 16)
@@ -58,4 +57,4 @@ def _of(instruction: Instruction) -> int:
         return CERTAIN
     if "lds" in instruction.modifiers or "lds_dma" in row.tags:
         return STORES
-    return CERTAIN if _COHERENT & instruction.modifiers.keys() else POSSIBLE
+    return CERTAIN if instruction.is_scoped else POSSIBLE

@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from asmevo.edit import Delete, Edit, Replace
-from asmevo.isa import Imm, Instruction, MemoryRow, Off, Reg, RegSet, Space, effects, parse_instruction, unit_name
+from asmevo.isa import Imm, Instruction, MemoryRow, Reg, RegSet, Space, bind, effects, parse_instruction, unit_name
 from asmevo.isa.registers import VGPR_BASE
 from asmevo.program import Line
 from asmevo.program.execmask import writes_exec
 from asmevo.program.registers import granted
+from asmevo.prove import address_slot
 from asmevo.strategies.context import Context
 from asmevo.strategies.proposal import Proposal
 from asmevo.strategies.room import names_of_line
@@ -133,20 +134,16 @@ def _readers(lines: Sequence[Line], live_out: Sequence[RegSet], at: int, target:
 
 
 def _place(instruction: Instruction) -> int:
-    """Which printed operand is a vector register that the offset field is added to, modulo 2**32; -1 for none."""
-    row, operands = effects(instruction).row, instruction.operands
-    if not isinstance(row, MemoryRow) or {"gds", "lds", "idxen"} & instruction.modifiers.keys():
+    """Which printed operand is the one vector register that the offset field is added to; -1 for none."""
+    row = effects(instruction).row
+    if not isinstance(row, MemoryRow):
         return -1
-    if row.space is Space.LDS:
-        place = sum(slot.is_def and not slot.hidden for slot in row.slots_for(instruction))
-    elif row.space is Space.BUFFER and "offen" in instruction.modifiers:
-        place = len(operands) - 3
-    elif row.space is Space.GLOBAL and not isinstance(operands[-1], Off):
-        place = sum(slot.is_def and not slot.hidden for slot in row.slots_for(instruction))
-    else:
+    bound = list(bind(instruction, row))
+    at = address_slot(instruction, row, bound)
+    operand = bound[at][1] if at >= 0 else None
+    if not isinstance(operand, Reg) or operand.count != 1:
         return -1
-    operand = operands[place] if 0 <= place < len(operands) else None
-    return place if isinstance(operand, Reg) and operand.count == 1 and not operand.is_scalar else -1
+    return sum(not slot.hidden and slot.tied < 0 for slot, _ in bound[:at])
 
 
 def _addressed(instruction: Instruction) -> RegSet:

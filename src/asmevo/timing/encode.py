@@ -165,7 +165,7 @@ def _record(shape: Shape, cost: InstructionCost) -> bytes:
 def _crossings(program: Program, boundary: int) -> NDArray[np.bool_]:
     """Where a line's encoding crosses a multiple of `boundary`; `.text` and entries are aligned to 256."""
     lines, entry = program.lines, program.position[program.entry]
-    sizes = np.array([size_of(line) if line.words is None else len(line.words) for line in lines], np.int64)
+    sizes = np.array([size_of(line) for line in lines], np.int64)
     ends = np.cumsum(sizes)
     ends[entry:] += -(ends[entry] - sizes[entry]) % 256
     return (ends - sizes) // boundary != (ends - 1) // boundary

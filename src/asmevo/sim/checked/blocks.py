@@ -24,7 +24,6 @@ from asmevo.sim.registers import STATE, Registers
 
 _WORD = (1 << 64) - 1
 _QUEUES = {queue: number for number, queue in enumerate((Queue.VM, Queue.LDS, Queue.SCALAR, Queue.FLAT))}
-_SCOPES = {"sc0", "sc1", "glc"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +193,7 @@ class BlockChecks:
 
 
 def _mode(instruction: Instruction, row: MemoryRow) -> int:
-    scoped = bool(_SCOPES & instruction.modifiers.keys()) and row.kind == "load"
+    scoped = instruction.is_scoped and row.kind == "load"
     return {"load": 0, "store": STORE, "atomic": ATOMIC}[row.kind] | (SCOPED if scoped else 0)
 
 
